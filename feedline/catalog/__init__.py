@@ -1,0 +1,1 @@
+"""Facts about Azure, each with its source and date."""

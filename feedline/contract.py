@@ -1,0 +1,235 @@
+"""Contract v1: what `pulumi up` made, as the one JSON document the runbook reads. `infra` and `scripts` meet only here."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields, is_dataclass
+from typing import Any, get_args, get_origin, get_type_hints
+
+from feedline.errors import OperationError
+
+VERSION = 1
+
+
+@dataclass(frozen=True)
+class Account:
+    """A storage account. `protocol` is the data protocol to use (`blob`, or `dfs`); endpoints are https URLs without slash."""
+
+    name: str
+    resource_id: str
+    hns: bool
+    protocol: str
+    blob_endpoint: str
+    dfs_endpoint: str
+    classification: str
+    containers: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Grant:
+    """What an identity may do in a container: `read`, `write` (read, add, change, delete) or `append` (read, add, no delete)."""
+
+    account: str
+    container: str
+    access: str
+
+
+@dataclass(frozen=True)
+class Identity:
+    """A user-assigned managed identity and what it was granted - everything else must be refused."""
+
+    name: str
+    client_id: str
+    principal_id: str
+    resource_id: str
+    grants: tuple[Grant, ...]
+
+
+@dataclass(frozen=True)
+class Node:
+    """A VM. `role` is `train` or `ingest`, `identity` the managed identity it works as, `vm_id` Azure's unique VM id."""
+
+    name: str
+    role: str
+    identity: str
+    address: str
+    size: str
+    resource_id: str
+    vm_id: str
+
+
+@dataclass(frozen=True)
+class Ssh:
+    """How to get in. `via` is `direct` (VPN), `jump` (ProxyJump through `jump`) or `command` (a ProxyCommand, `%h %p`)."""
+
+    user: str
+    via: str
+    jump: str | None
+    command: str | None
+
+
+@dataclass(frozen=True)
+class Mount:
+    """A BlobFuse2 mount on every node of `role`. `mode` is `preload` or `file_cache`; `cache` is on the local NVMe."""
+
+    name: str
+    path: str
+    account: str
+    container: str
+    identity: str
+    role: str
+    read_only: bool
+    mode: str
+    cache: str
+
+
+@dataclass(frozen=True)
+class Workload:
+    """What the GPUs eat, as MLPerf Storage counts it: one step = `batch` records of `record_bytes`, then `compute_s` of work.
+
+    Demand per accelerator = record_bytes * batch / compute_s bytes/s. `au_target` is the least accelerator utilisation (0..1).
+    `loaders` is the number of reader threads per accelerator. `source` says where the numbers come from.
+    """
+
+    name: str
+    record_bytes: int
+    batch: int
+    compute_s: float
+    accelerators: int
+    au_target: float
+    headroom: float
+    loaders: int
+    dataset: str
+    dataset_bytes: int
+    source: str
+
+    @property
+    def demand_bytes_per_s(self) -> float:
+        """What one node's accelerators consume at full utilisation, in bytes/s."""
+        return self.record_bytes * self.batch / self.compute_s * self.accelerators
+
+    @property
+    def required_bytes_per_s(self) -> float:
+        """What the storage must be able to supply per node: demand * AU target * headroom, in bytes/s."""
+        return self.demand_bytes_per_s * self.au_target * self.headroom
+
+
+@dataclass(frozen=True)
+class Contract:
+    """The whole cluster, as the runbook sees it. `feed_plan` is the plan computed in preview (JSON values)."""
+
+    version: int
+    environment: str
+    cloud: str
+    cluster: str
+    location: str
+    subscription_id: str
+    accounts: tuple[Account, ...]
+    identities: tuple[Identity, ...]
+    nodes: tuple[Node, ...]
+    ssh: Ssh
+    mounts: tuple[Mount, ...]
+    workload: Workload
+    feed_plan: Mapping[str, Any]
+
+    def node(self, name: str) -> Node:
+        """Given a node's name, return it. Raise OperationError naming the nodes there are."""
+        return _named(self.nodes, name, "node")
+
+    def identity(self, name: str) -> Identity:
+        """Given an identity's name, return it. Raise OperationError naming the identities there are."""
+        return _named(self.identities, name, "identity")
+
+    def account(self, name: str) -> Account:
+        """Given an account's name, return it. Raise OperationError naming the accounts there are."""
+        return _named(self.accounts, name, "account")
+
+    def mounts_of(self, node: Node) -> tuple[Mount, ...]:
+        """Given a node, return the mounts its role carries."""
+        return tuple(mount for mount in self.mounts if mount.role == node.role)
+
+    @property
+    def is_sandbox(self) -> bool:
+        """Whether Azure's services are simulated: everything derived from this contract carries the watermark."""
+        return self.cloud == "sandbox"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the contract as JSON values."""
+        return asdict(self)
+
+    @classmethod
+    def parse(cls, raw: Mapping[str, Any], *, where: str = "contract") -> Contract:
+        """Given JSON values, return the contract. Raise OperationError with every problem; a field is never guessed."""
+        version = raw.get("version")
+        if version != VERSION:
+            raise OperationError(
+                f"contract version {version!r}, this runbook reads version {VERSION}", where=where,
+                hint="run `pulumi up` with the same release of Feedline as the runbook, then try again")
+        problems: list[str] = []
+        contract = _build(cls, raw, "", problems)
+        if problems:
+            raise OperationError("\n".join([f"{len(problems)} problems:", *(f"  - {p}" for p in problems)]), where=where,
+                                 hint="the contract is written by `pulumi up`; export it again instead of editing it")
+        assert isinstance(contract, cls)
+        return contract
+
+    @classmethod
+    def loads(cls, text: str, *, where: str = "contract") -> Contract:
+        """Given JSON text, return the contract. Raise OperationError if it is not one."""
+        try:
+            raw = json.loads(text)
+        except json.JSONDecodeError as error:
+            raise OperationError(f"not JSON: {error}", where=where, hint="export it with `pulumi stack output contract`") from error
+        if not isinstance(raw, dict):
+            raise OperationError("not a JSON object", where=where, hint="export it with `pulumi stack output contract`")
+        return cls.parse(raw, where=where)
+
+
+def _named(items: tuple[Any, ...], name: str, kind: str) -> Any:
+    for item in items:
+        if item.name == name:
+            return item
+    raise OperationError(f"no {kind} named {name!r} in the contract", hint=f"there are: {', '.join(i.name for i in items)}")
+
+
+def _build(kind: Any, raw: Any, path: str, problems: list[str]) -> Any:
+    """Given a type and JSON values, return the typed value; add what does not fit to `problems`."""
+    here = path or "contract"
+    if is_dataclass(kind) and isinstance(kind, type):
+        if not isinstance(raw, Mapping):
+            problems.append(f"{here}: expected an object, got {type(raw).__name__}")
+            return None
+        hints = get_type_hints(kind)
+        known = {f.name for f in fields(kind)}
+        problems.extend(f"{path}{'.' if path else ''}{key}: unknown field" for key in raw if key not in known)
+        values: dict[str, Any] = {}
+        for name in (f.name for f in fields(kind)):
+            inner = f"{path}.{name}" if path else name
+            if name not in raw:
+                problems.append(f"{inner}: missing")
+            else:
+                values[name] = _build(hints[name], raw[name], inner, problems)
+        return kind(**values) if len(values) == len(known) else None
+    if get_origin(kind) is tuple:
+        if not isinstance(raw, (list, tuple)):
+            problems.append(f"{here}: expected a list, got {type(raw).__name__}")
+            return ()
+        return tuple(_build(get_args(kind)[0], item, f"{path}[{i}]", problems) for i, item in enumerate(raw))
+    if get_origin(kind) not in (None, Mapping) and type(None) in get_args(kind):
+        return None if raw is None else _build(next(a for a in get_args(kind) if a is not type(None)), raw, path, problems)
+    if _fits(kind, raw):
+        return float(raw) if kind is float else int(raw) if kind is int else raw
+    problems.append(f"{here}: expected {getattr(kind, '__name__', 'an object')}, got {raw!r}")
+    return None
+
+
+def _fits(kind: Any, raw: Any) -> bool:
+    if kind is bool:
+        return isinstance(raw, bool)
+    if kind in (int, float):
+        # Pulumi carries every number as a double: 8.0 is the integer 8.
+        return isinstance(raw, (int, float)) and not isinstance(raw, bool) and (kind is float or float(raw).is_integer())
+    if kind is str:
+        return isinstance(raw, str)
+    return isinstance(raw, Mapping)

@@ -1,0 +1,1 @@
+"""Facts in, an ordered list of steps out - or the reason why nothing is needed."""

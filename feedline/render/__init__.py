@@ -1,0 +1,1 @@
+"""Files and pages rendered from typed values."""

@@ -1,0 +1,1 @@
+"""Measurements in, a verdict out. Unknown never passes."""
