@@ -1,0 +1,49 @@
+"""`python -m toolchain setup|env|tests`: what ./run calls."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from toolchain import env, report, setup, stages
+from toolchain.context import Context
+from toolchain.errors import SetupError
+
+CHECKOUT = Path(__file__).resolve().parent.parent
+
+
+def main() -> int:
+    """Do what the command line says and return the exit code: 0 done, 1 could not be done."""
+    parser = argparse.ArgumentParser(prog="toolchain", description=__doc__)
+    commands = parser.add_subparsers(dest="command", required=True)
+    making = commands.add_parser("setup", help="install what is missing, one line per tool")
+    making.add_argument("--level", choices=sorted(setup.STEPS), default="sandbox")
+    making.add_argument("--quiet", action="store_true", help="say only what takes long or fails")
+    commands.add_parser("env", help="print the sandbox's environment as export lines")
+    testing = commands.add_parser("tests", help="run the test stages")
+    testing.add_argument("stage", nargs="?", choices=stages.NAMES)
+    arguments, extra = parser.parse_known_args()
+    if extra and arguments.command != "tests":
+        parser.error(f"unknown arguments: {' '.join(extra)}")
+    try:
+        context = Context.of(CHECKOUT)
+        if arguments.command == "env":
+            print(env.as_exports(env.sandbox_env(CHECKOUT)))
+        elif arguments.command == "tests":
+            return stages.run(context, arguments.stage, extra)
+        else:
+            for tool in setup.ensure(context, arguments.level):
+                if not arguments.quiet:
+                    report.print_tools([tool], sys.stdout)
+    except SetupError as error:
+        print(f"setup: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("setup: interrupted; run it again, it continues where it stopped", file=sys.stderr)
+        return 130
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

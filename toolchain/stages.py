@@ -1,0 +1,64 @@
+"""`./run tests`: the stages in order, the time of each, and an exit code that is 0 only if every one passed."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from toolchain.context import Context
+from toolchain.env import sandbox_env
+
+TIERS = ("unit", "engine", "rehearsal", "docs")
+NAMES = ("lint", *TIERS)
+LINTERS = (
+    ("ruff", "check", "."),
+    ("ruff", "format", "--check", "."),
+    ("mypy",),
+    ("lint-imports",),
+)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How one command of a stage ended."""
+
+    name: str
+    code: int
+    seconds: float
+
+
+def run(context: Context, only: str | None, pytest_args: Sequence[str]) -> int:
+    """Given one stage or None for all, run it and return 0 only if every command of it did.
+
+    All stages run even if an early one fails: one run shows everything that is wrong.
+    """
+    outcomes: list[Outcome] = []
+    for name in [only] if only else NAMES:
+        for title, argv in commands_of(context, name, pytest_args):
+            outcomes.append(_run_one(context, name, title, argv))
+    print("\nstage                  result      time")
+    for outcome in outcomes:
+        result = "passed" if outcome.code == 0 else f"exit {outcome.code}"
+        print(f"{outcome.name:<22} {result:<10} {outcome.seconds:6.1f} s")
+    return 0 if all(outcome.code == 0 for outcome in outcomes) else 1
+
+
+def commands_of(context: Context, stage: str, pytest_args: Sequence[str]) -> list[tuple[str, list[str]]]:
+    """Given a stage, return its commands with the title that each has in the summary."""
+    programs = context.venv / "bin"
+    if stage == "lint":
+        return [(" ".join(words[:2]).strip(" ."), [str(programs / words[0]), *words[1:]]) for words in LINTERS]
+    # pytest's exit code 5 (no test found) stays a failure: a tier that runs nothing proves nothing.
+    return [(f"tests/{stage}", [str(context.python), "-m", "pytest", f"tests/{stage}", *pytest_args])]
+
+
+def _run_one(context: Context, stage: str, title: str, argv: list[str]) -> Outcome:
+    print(f"\n── {title}", flush=True)
+    # Lint and unit tests need no sandbox and must not see one.
+    environment = dict(os.environ) if stage in ("lint", "unit") else {**os.environ, **sandbox_env(context.checkout)}
+    began = time.monotonic()
+    code = subprocess.run(argv, cwd=context.checkout, env=environment, check=False).returncode
+    return Outcome(title, code, time.monotonic() - began)
