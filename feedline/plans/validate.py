@@ -40,9 +40,9 @@ class Schedule:
 def records(manifest: Manifest, record_bytes: int) -> tuple[Record, ...]:
     """Given a manifest and the size of a sample in bytes, return every sample. A sample larger than a file is the whole file."""
     found = []
-    for entry in manifest.entries:
+    for entry in (e for e in manifest.entries if e.size):
         size = min(record_bytes, entry.size)
-        found += [Record(entry.path, offset, size) for offset in range(0, entry.size - size + 1, size) if size]
+        found += [Record(entry.path, offset, size) for offset in range(0, entry.size - size + 1, size)]
     return tuple(found)
 
 
