@@ -1,4 +1,4 @@
-"""`python -m toolchain setup|env|tests`: what ./run calls."""
+"""`python -m toolchain setup|env|stack|tests`: what ./run calls."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from toolchain import env, report, setup, stages
+from toolchain import env, pulumi_home, report, setup, stages
 from toolchain.context import Context
 from toolchain.errors import SetupError
 
@@ -21,6 +21,7 @@ def main() -> int:
     making.add_argument("--level", choices=sorted(setup.STEPS), default="sandbox")
     making.add_argument("--quiet", action="store_true", help="say only what takes long or fails")
     commands.add_parser("env", help="print the sandbox's environment as export lines")
+    commands.add_parser("stack", help="make the stack `sandbox` exist and be selected")
     testing = commands.add_parser("tests", help="run the test stages")
     testing.add_argument("stage", nargs="?", choices=stages.NAMES)
     arguments, extra = parser.parse_known_args()
@@ -30,6 +31,8 @@ def main() -> int:
         context = Context.of(CHECKOUT)
         if arguments.command == "env":
             print(env.as_exports(env.sandbox_env(CHECKOUT)))
+        elif arguments.command == "stack":
+            pulumi_home.select_stack(context)
         elif arguments.command == "tests":
             return stages.run(context, arguments.stage, extra)
         else:

@@ -16,9 +16,9 @@ STAND_IN = "sandbox/standins/blobfuse2 (no real BlobFuse2 on this machine: repor
 
 
 def find(environ: Mapping[str, str] = os.environ) -> Tool:
-    """Given an environment, return the BlobFuse2 in use. Raise SetupError if FEEDLINE_BLOBFUSE2 names no working program.
+    """Given an environment, return the BlobFuse2 in use; `path` is None for the stand-in.
 
-    `path` is None for the stand-in.
+    Raise SetupError if FEEDLINE_BLOBFUSE2 names no working program.
     """
     chosen = environ.get("FEEDLINE_BLOBFUSE2")
     found = chosen or shutil.which("blobfuse2", path=environ.get("PATH"))
@@ -27,7 +27,8 @@ def find(environ: Mapping[str, str] = os.environ) -> Tool:
     # It may print a log line with other numbers before its version: take the number after its own name.
     said = re.search(r"blobfuse2 version:? *v?(\d+\.\d+\.\d+)", commands.output_of([found, "--version"]) or "")
     if said:
-        return Tool("blobfuse2", said.group(1), f"{'FEEDLINE_BLOBFUSE2' if chosen else 'on PATH'}: {found}", Path(found))
+        source = f"FEEDLINE_BLOBFUSE2: {found}" if chosen else f"on PATH: {found}"
+        return Tool("blobfuse2", said.group(1), source, Path(found))
     if chosen:
         raise SetupError(
             f"FEEDLINE_BLOBFUSE2={chosen} does not answer `--version` as BlobFuse2 does",

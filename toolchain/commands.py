@@ -29,8 +29,7 @@ def run(
             cwd=cwd,
             env=None if env is None else {**os.environ, **env},
             stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+            capture_output=True,
             text=True,
             errors="replace",
             check=False,
@@ -44,7 +43,7 @@ def run(
 
 
 def output_of(argv: Sequence[str | Path]) -> str | None:
-    """Given a command that only tells something, return its output (stdout, then stderr), or None if it is not usable."""
+    """Given a command that only tells something, return what it printed, or None if it cannot be used."""
     try:
         done = subprocess.run(
             [str(word) for word in argv],

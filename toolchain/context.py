@@ -34,7 +34,7 @@ class Context:
 
     @classmethod
     def of(cls, checkout: Path, environ: Mapping[str, str] = os.environ) -> Context:
-        """Given a checkout and an environment, return its context. Raise SetupError if FEEDLINE_TOOLCHAIN is unknown."""
+        """Given a checkout and an environment, return its context. Raise SetupError if the route is unknown."""
         route = environ.get("FEEDLINE_TOOLCHAIN") or "auto"
         if route not in ROUTES:
             raise SetupError(

@@ -1,4 +1,4 @@
-"""The environment in which `pulumi`, `fab`, the sandbox and the tests run by hand and by program: one place says it all."""
+"""The environment in which `pulumi`, `fab`, the sandbox and the tests run, by hand and by program."""
 
 from __future__ import annotations
 

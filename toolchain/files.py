@@ -30,7 +30,7 @@ def exclusive(lock: Path, what: str) -> Iterator[None]:
 
 @contextmanager
 def appearing(target: Path) -> Iterator[Path]:
-    """Given a folder that must not exist half made, yield a new folder beside it that becomes it when the body succeeds.
+    """Given a folder that must not exist half made, yield a new one that takes its name when the body succeeds.
 
     The caller holds the lock of `target`. What a killed run left behind is removed first.
     """

@@ -16,7 +16,7 @@ AZURITE = Path("node_modules/azurite/dist/src/blob/main.js")
 
 
 def node_program(context: Context) -> Tool:
-    """Return a Node.js of at least the pinned minimum with npm beside it: the machine's own, else the wheel from PyPI."""
+    """Return a Node.js that is new enough, with npm beside it: the machine's own, else the wheel from PyPI."""
     wanted = pinned()["node"]
     found = shutil.which("node")
     if found and shutil.which("npm"):

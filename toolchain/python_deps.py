@@ -53,9 +53,8 @@ def _sync(context: Context) -> None:
 def _compile_own(context: Context) -> None:
     """Compile our packages too, even where PYTHONDONTWRITEBYTECODE is set, so that `fab --list` stays fast."""
     folders = [context.checkout / name for name in OWN_PACKAGES if (context.checkout / name).is_dir()]
-    argv = [str(context.python), "-m", "compileall", "-q", *map(str, folders), str(context.checkout / "fabfile.py")]
     # A file with a syntax error is the tests' business, not the setup's.
-    commands.output_of(argv)
+    commands.output_of([context.python, "-m", "compileall", "-q", *folders, context.checkout / "fabfile.py"])
 
 
 def uv_program(context: Context) -> Path:
@@ -83,7 +82,7 @@ def _install_uv(folder: Path, version: str) -> None:
         apt.install(["python3-venv"])
     with files.appearing(folder) as fresh:
         commands.run([sys.executable, "-m", "venv", fresh / "venv"], WHY, hint)
-        pip = [fresh / "venv" / "bin" / "python", "-m", "pip", "install", "--quiet", "--no-compile"]
+        pip: list[str | Path] = [fresh / "venv" / "bin" / "python", "-m", "pip", "install", "--quiet", "--no-compile"]
         commands.run([*pip, f"uv=={version}"], WHY, hint, env={"PIP_DISABLE_PIP_VERSION_CHECK": "1"})
         # uv is one self-contained program: a copy survives the rename of the folder, the venv around it would not.
         (fresh / "bin").mkdir()
@@ -102,10 +101,10 @@ def install_wheel(context: Context, name: str, version: str) -> Path:
     with files.exclusive(context.cache / "locks" / name, name):
         if not folder.is_dir():
             context.say(f"installing {name} {version} from PyPI into {folder}")
+            options = ["--quiet", "--no-deps", "--python", str(context.python)]
             with files.appearing(folder) as fresh:
                 commands.run(
-                    [uv_program(context), "pip", "install", "--quiet", "--no-deps", "--python", context.python]
-                    + ["--target", fresh, f"{name}=={version}"],
+                    [uv_program(context), "pip", "install", *options, "--target", fresh, f"{name}=={version}"],
                     "the machine has no such program, or an older one",
                     f"check that PyPI can be reached, or install it yourself; it would go to {folder}",
                     env={"UV_LINK_MODE": os.environ.get("UV_LINK_MODE", "copy")},

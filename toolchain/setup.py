@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from toolchain import apt, blobfuse2, files, node_image, node_js, pulumi_cli, python_deps
+from toolchain import apt, blobfuse2, files, node_image, node_js, pulumi_cli, pulumi_home, python_deps
 from toolchain.context import Context, Tool
 
 Step = Callable[[Context], Tool | list[Tool]]
 
 STEPS: dict[str, tuple[Step, ...]] = {
     "python": (python_deps.ensure,),
-    "engine": (python_deps.ensure, pulumi_cli.ensure),
+    "engine": (python_deps.ensure, pulumi_cli.ensure, pulumi_home.ensure),
     "sandbox": (
         python_deps.ensure,
         apt.ensure,
         pulumi_cli.ensure,
+        pulumi_home.ensure,
         node_js.ensure,
         lambda context: blobfuse2.find(),
         node_image.ensure,

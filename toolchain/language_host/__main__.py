@@ -7,7 +7,7 @@ from pathlib import Path
 # Started with -P by its path: the checkout is put last, so that it can shadow nothing.
 sys.path.append(str(Path(__file__).resolve().parents[2]))
 
-from toolchain.language_host import host  # noqa: E402  (only importable after the line above)
+from toolchain.language_host import host
 
 if __name__ == "__main__":
     words = [word for word in sys.argv[1:] if not word.startswith("-")]

@@ -75,8 +75,8 @@ def _leash() -> list[str]:
 def watch_parent(parent: int, gone: Callable[[], None]) -> threading.Thread:
     """Given the process that started us, call `gone` once, from a thread, when it has ended.
 
-    Asking every LOOK_EVERY_S seconds is used because PR_SET_PDEATHSIG fires when the parent's *thread* ends, and the engine
-    is a Go program that starts us from any of its threads.
+    We ask every LOOK_EVERY_S seconds, because PR_SET_PDEATHSIG fires when the parent's *thread* ends, and the engine is
+    a Go program that starts us from any of its threads.
     """
 
     def look() -> None:

@@ -1,6 +1,6 @@
-"""Stands between the engine and a policy pack, because a pack must be told its stack in environment variables at its start.
+"""Stands between the engine and a policy pack, because a pack reads its stack from its environment when it starts.
 
-The engine starts a pack first and tells it the stack afterwards (ConfigureStack). So the engine is given this proxy's port,
+The engine starts a pack first and tells it the stack afterwards (ConfigureStack). So the engine gets this proxy's port,
 the pack starts when the stack is known, and every later call is passed on unread. Pulumi's own hosts do the same
 (sdk/v3/policy_proxy.go).
 """
@@ -36,7 +36,7 @@ def stack_env(request: analyzer_pb2.AnalyzerStackConfigureRequest) -> dict[str, 
     return {**variables, "PULUMI_ORGANIZATION": request.organization} if request.organization else variables
 
 
-class PolicyProxy(grpc.GenericRpcHandler):  # type: ignore[misc]  # grpc ships no types
+class PolicyProxy(grpc.GenericRpcHandler):
     """A gRPC server in front of one pack."""
 
     def __init__(self, start_pack: StartPack) -> None:

@@ -90,7 +90,7 @@ def program_argv(request: language_pb2.RunRequest, engine: str, runner: Path) ->
 
 
 def program_env(request: language_pb2.RunRequest, environ: Mapping[str, str]) -> dict[str, str]:
-    """Given a Run request and our environment, return the program's: configuration travels in it, as the SDK expects."""
+    """Given a Run request and our environment, return the program's, with the configuration as the SDK expects it."""
     return {
         **environ,
         "PULUMI_CONFIG": json.dumps(dict(request.config)),
