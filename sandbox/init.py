@@ -20,7 +20,9 @@ OWN_FOLDERS = ("/run/netns", "/run/systemd")
 def prepare() -> None:
     """Give these namespaces their own /run folders and the fabric. Raise RuntimeError outside of fresh namespaces."""
     if os.getpid() != 1:
-        raise RuntimeError("sandbox.init is the first process of its own namespaces: start it with `python -m sandbox up`")
+        raise RuntimeError(
+            "sandbox.init is the first process of its own namespaces: start it with `python -m sandbox up`"
+        )
     for folder in OWN_FOLDERS:
         Path(folder).mkdir(parents=True, exist_ok=True)
         run(["mount", "-t", "tmpfs", "-o", "mode=755", "feedline", folder])

@@ -41,11 +41,6 @@ class Layout:
         return self.run / "dial.sock"
 
     @property
-    def process_file(self) -> Path:
-        """Which process is this sandbox's init, as seen from the machine."""
-        return self.run / "init.json"
-
-    @property
     def lock_file(self) -> Path:
         return self.root / "lock"
 

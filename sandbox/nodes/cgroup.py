@@ -65,13 +65,14 @@ class Cgroups:
                 raise TimeoutError(f"processes of node {node} do not die: {sorted(pids)}")
             time.sleep(0.02)
 
-    def remove(self, node: str | None = None) -> None:
-        """Remove the (empty) directories of a node, or of the whole sandbox. Busy ones stay for the next call."""
-        for parent in self.parents:
-            top = parent if node is None else parent / node
+    def remove(self, node: str | None = None) -> bool:
+        """Remove the directories of a node, or of the whole sandbox. Return whether all are gone: busy ones stay."""
+        tops = [parent if node is None else parent / node for parent in self.parents]
+        for top in tops:
             for folder, _, _ in os.walk(top, topdown=False):
                 with contextlib.suppress(OSError):
-                    os.rmdir(folder)
+                    Path(folder).rmdir()
+        return not any(top.exists() for top in tops)
 
     def _pids(self, node: str) -> set[int]:
         pids: set[int] = set()

@@ -42,13 +42,13 @@ class Loop:
 
 
 def attach(file: Path) -> Loop:
-    """Given a disk file, return it as a loop device that ends with this process. Raise ToolError if none is to be had."""
+    """Given a disk file, return it as a loop device that ends with this process. Raise ToolError if it cannot be."""
     if others := run(["losetup", "--associated", str(file)]).strip():
         raise ToolError(f"{file} is a loop device already: {others}")
     device = run(["losetup", "--find", "--show", "--direct-io=on", str(file)]).strip()
     fd = os.open(device, os.O_RDONLY | os.O_CLOEXEC)
     run(["losetup", "--detach", device])  # in use by our fd: this only marks it to clear itself
-    info = os.stat(device)
+    info = Path(device).stat()
     flag = Path(f"/sys/block/{Path(device).name}/loop/dio").read_text().strip()
     return Loop(device, f"{os.major(info.st_rdev)}:{os.minor(info.st_rdev)}", flag == "1", str(file), fd)
 
@@ -65,15 +65,21 @@ def new_disk(disk: Path, size: int) -> None:
     """Make an empty disk of `size` bytes, as new as Azure's local NVMe after a deallocation."""
     disk.parent.mkdir(parents=True, exist_ok=True)
     disk.unlink(missing_ok=True)
-    with open(disk, "wb") as file:
+    with disk.open("wb") as file:
         os.truncate(file.fileno(), size)
 
 
 def detach_stale(folder: Path) -> list[str]:
     """Detach loops over files of `folder` that a killed sandbox left in the moment before it held them; return them."""
-    listed = subprocess.run(["losetup", "--list", "--noheadings", "--raw", "--output", "NAME,BACK-FILE"],
-                            capture_output=True, text=True, check=False).stdout
-    stale = [m.group(1) for m in re.finditer(r"^(\S+) (.*)$", listed, re.MULTILINE) if m.group(2).startswith(f"{folder}/")]
+    listed = subprocess.run(
+        ["losetup", "--list", "--noheadings", "--raw", "--output", "NAME,BACK-FILE"],
+        capture_output=True,
+        text=True,
+        check=False,
+    ).stdout
+    stale = [
+        m.group(1) for m in re.finditer(r"^(\S+) (.*)$", listed, re.MULTILINE) if m.group(2).startswith(f"{folder}/")
+    ]
     for device in stale:
         with contextlib.suppress(ToolError):
             run(["losetup", "--detach", device])

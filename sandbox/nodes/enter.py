@@ -2,13 +2,14 @@
 
     enter.py [--disk DEVICE FOLDER] CGROUP… -- ARGV…
 
-Joins the cgroups, mounts the OS disk, becomes ARGV. A node's first process must be in the node's cgroups before it forks,
-and a thread of the controller cannot do that between fork and exec safely; this tiny program can.
+Joins the cgroups, mounts the OS disk, becomes ARGV. A node's first process must be in the node's cgroups before it
+forks, and a thread of the controller cannot do that between fork and exec safely; this tiny program can.
 """
 
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 
 def main(argv: list[str]) -> None:
@@ -22,8 +23,7 @@ def main(argv: list[str]) -> None:
         subprocess.run(["mount", "-t", "ext4", "-o", "noatime", device, folder], check=True)
     split = argv.index("--")
     for cgroup in argv[:split]:
-        with open(os.path.join(cgroup, "cgroup.procs"), "w") as procs:
-            procs.write(str(os.getpid()))
+        Path(cgroup, "cgroup.procs").write_text(str(os.getpid()))
     command = argv[split + 1 :]
     os.execvp(command[0], command)
 

@@ -15,16 +15,46 @@ from pathlib import Path
 from sandbox.nodes.tools import ToolError, run
 
 PACKAGES = (
-    "systemd", "systemd-sysv", "dbus", "udev", "util-linux", "procps", "iproute2", "nftables", "sudo",
-    "openssh-server", "cloud-init", "ca-certificates", "apt", "gpgv", "fuse3", "libsecret-1-0",
-    "e2fsprogs", "xfsprogs", "sysstat", "python3", "python3-yaml",
+    "systemd",
+    "systemd-sysv",
+    "dbus",
+    "udev",
+    "util-linux",
+    "procps",
+    "iproute2",
+    "nftables",
+    "sudo",
+    "openssh-server",
+    "cloud-init",
+    "ca-certificates",
+    "apt",
+    "gpgv",
+    "fuse3",
+    "libsecret-1-0",
+    "e2fsprogs",
+    "xfsprogs",
+    "sysstat",
+    "python3",
+    "python3-yaml",
 )
 # Timers and consoles of a machine that lives for years; in a node they only cost memory and disk traffic.
 MASKED = (
-    "apt-daily.timer", "apt-daily-upgrade.timer", "dpkg-db-backup.timer", "e2scrub_all.timer", "e2scrub_reap.service",
-    "fstrim.timer", "sysstat-collect.timer", "sysstat-summary.timer", "sysstat.service", "console-getty.service",
-    "getty.target", "systemd-timesyncd.service", "systemd-networkd.service", "systemd-resolved.service",
-    "nftables.service", "cloud-init-hotplugd.socket",
+    "apt-daily.timer",
+    "apt-daily-upgrade.timer",
+    "dpkg-db-backup.timer",
+    "e2scrub_all.timer",
+    "e2scrub_reap.service",
+    "fstrim.timer",
+    "sysstat-collect.timer",
+    "sysstat-summary.timer",
+    "sysstat.service",
+    "console-getty.service",
+    "getty.target",
+    "systemd-timesyncd.service",
+    "systemd-networkd.service",
+    "systemd-resolved.service",
+    "nftables.service",
+    "cloud-init-hotplugd.socket",
 )
 FILES = {
     "etc/systemd/journald.conf.d/node.conf": "[Journal]\nStorage=persistent\nSystemMaxUse=32M\n",
@@ -33,9 +63,19 @@ FILES = {
     "etc/apt/sources.list": "# No mirror can be reached from here.\n",
 }
 REMOVED = (
-    "etc/resolv.conf", "etc/hostname", "var/lib/dbus/machine-id", "etc/ssh/ssh_host_*", "etc/apt/sources.list.d/*",
-    "etc/apt/apt.conf.d/99mmdebstrap", "var/cache/apt/*.bin", "var/lib/apt/lists/*_*", "usr/share/doc/*",
-    "usr/share/man/*", "usr/share/locale/*", "var/cache/debconf/*-old", "var/log/*.log",
+    "etc/resolv.conf",
+    "etc/hostname",
+    "var/lib/dbus/machine-id",
+    "etc/ssh/ssh_host_*",
+    "etc/apt/sources.list.d/*",
+    "etc/apt/apt.conf.d/99mmdebstrap",
+    "var/cache/apt/*.bin",
+    "var/lib/apt/lists/*_*",
+    "usr/share/doc/*",
+    "usr/share/man/*",
+    "usr/share/locale/*",
+    "var/cache/debconf/*-old",
+    "var/log/*.log",
 )
 SIZE = "6G"  # of the OS disk; sparse, so an idle node costs what it writes
 RECIPE_VERSION = "1"
@@ -50,7 +90,7 @@ def ensure_image(images: Path, say: Callable[[str], None] = lambda line: None) -
     folder = images / image_hash(sources)
     image = folder / "root.ext4"
     images.mkdir(parents=True, exist_ok=True)
-    with open(images / "lock", "w") as lock:
+    with (images / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not image.exists():
             say("building the node image (once, about a minute) …")
@@ -82,8 +122,10 @@ def distribution_sources(apt: Path = Path("/etc/apt"), release: Path = Path("/et
             stanzas += [s for line in path.read_text().splitlines() if (s := _one_line_as_deb822(line))]
     own = [s for s in stanzas if _suites(s) & {code, f"{code}-updates", f"{code}-security"} and "Enabled: no" not in s]
     if not code or not own:
-        raise ToolError(f"{apt} names no source of this distribution ({code or 'unknown release'}): "
-                        "the node image needs a Debian or Ubuntu machine with its usual apt sources")
+        raise ToolError(
+            f"{apt} names no source of this distribution ({code or 'unknown release'}): "
+            "the node image needs a Debian or Ubuntu machine with its usual apt sources"
+        )
     return "\n\n".join(own) + "\n"
 
 
@@ -108,14 +150,45 @@ def _build(images: Path, folder: Path, sources: str) -> None:
     scratch = Path(tempfile.mkdtemp(prefix="building-", dir=images))
     try:
         root = scratch / "root"
-        run(["mmdebstrap", "--mode=root", "--variant=minbase", f"--include={','.join(PACKAGES)}", "--quiet",
-             "--dpkgopt=force-unsafe-io", "", str(root), "-"], stdin=sources, timeout=900)
+        run(
+            [
+                "mmdebstrap",
+                "--mode=root",
+                "--variant=minbase",
+                f"--include={','.join(PACKAGES)}",
+                "--quiet",
+                "--dpkgopt=force-unsafe-io",
+                "",
+                str(root),
+                "-",
+            ],
+            stdin=sources,
+            timeout=900,
+        )
         _clean(root)
         image = scratch / "root.ext4"
         # No reserved blocks and no lazy initialisation: nothing writes to the disk behind a measurement's back.
-        run(["mke2fs", "-q", "-t", "ext4", "-m", "0", "-L", "cloudimg-rootfs", "-E",
-             "lazy_itable_init=0,lazy_journal_init=0,nodiscard", "-J", "size=32", "-d", str(root), str(image), SIZE],
-            timeout=300)
+        run(
+            [
+                "mke2fs",
+                "-q",
+                "-t",
+                "ext4",
+                "-m",
+                "0",
+                "-L",
+                "cloudimg-rootfs",
+                "-E",
+                "lazy_itable_init=0,lazy_journal_init=0,nodiscard",
+                "-J",
+                "size=32",
+                "-d",
+                str(root),
+                str(image),
+                SIZE,
+            ],
+            timeout=300,
+        )
         shutil.rmtree(root)
         shutil.rmtree(folder, ignore_errors=True)
         scratch.rename(folder)

@@ -25,7 +25,7 @@ WINDOW = 60.0
 
 @dataclass
 class Node:
-    """A VM's machine. `power` is running, stopped or failed; what the cloud says about it is the supervisor's affair."""
+    """A VM's machine. `power` is running, stopped, failed or (set by the supervisor) deallocated."""
 
     name: str
     folder: Path
@@ -105,18 +105,22 @@ class Node:
                 break
             time.sleep(0.1)
         tail = "\n".join(self.log.read_text(errors="replace").splitlines()[-8:]) if self.log.exists() else ""
-        raise TimeoutError(f"{self.name} did not answer ssh within {within:g} s ({self.power}); its console ends:\n{tail}")
+        raise TimeoutError(
+            f"{self.name} did not answer ssh within {within:g} s ({self.power}); its console ends:\n{tail}"
+        )
 
     def leader(self) -> int:
-        """Return the PID of the node's systemd as this process sees it. Raise RuntimeError if the node is not running."""
+        """Return the PID of the node's systemd as this process sees it. Raise RuntimeError if it is not running."""
         if self._process is not None and self._process.poll() is None:
             children = Path(f"/proc/{self._process.pid}/task/{self._process.pid}/children").read_text().split()
             if children:
                 return int(children[0])
         raise RuntimeError(f"{self.name} is not running")
 
-    def execute(self, argv: Sequence[str], stdin: bytes = b"", within: float = 60) -> subprocess.CompletedProcess[bytes]:
-        """Given a command, run it inside the node as root and return its exit status and output."""
+    def execute(
+        self, argv: Sequence[str], stdin: bytes = b"", within: float = 60
+    ) -> subprocess.CompletedProcess[bytes]:
+        """Given a command, run it inside the node as root; return its exit status and output."""
         command = nspawn.exec_argv(self.leader(), self.joins, argv)
         return subprocess.run(command, input=stdin, capture_output=True, timeout=within, check=False)
 
@@ -132,15 +136,24 @@ class Node:
 
     def _spawn(self) -> None:
         boot = nspawn.Boot(
-            node=self.name, machine=self.nspawn_name, hostname=self.hostname, disk=self.loops[0].device,
-            root=self.root, devices=[loop.device for loop in self.loops], cgroups=self.joins,
+            node=self.name,
+            machine=self.nspawn_name,
+            hostname=self.hostname,
+            disk=self.loops[0].device,
+            root=self.root,
+            devices=[loop.device for loop in self.loops],
+            cgroups=self.joins,
             read_only_binds=[*self.binds, (self._device_names, seed.DEVICE_NAMES)],
         )
         self.log.parent.mkdir(parents=True, exist_ok=True)
-        with open(self.log, "ab") as log:
+        with self.log.open("ab") as log:
             self._process = subprocess.Popen(
-                nspawn.boot_argv(boot), stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT,
-                start_new_session=True, env={"PATH": os.environ.get("PATH", os.defpath), "SYSTEMD_LOG_LEVEL": "warning"},
+                nspawn.boot_argv(boot),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+                env={"PATH": os.environ.get("PATH", os.defpath), "SYSTEMD_LOG_LEVEL": "warning"},
             )
         self.boots += 1
         self._set("running")

@@ -67,16 +67,43 @@ def plug(node: str, nic: Nic) -> None:
     """Give a node its network namespace with a rate-limited eth0; what an earlier boot left is replaced."""
     unplug(node, nic)
     run(["ip", "netns", "add", node])
-    run(["ip", "-batch", "-"], stdin="\n".join([
-        f"link add {nic.port} type veth peer name eth0 address {nic.mac} netns {node}",
-        f"link set {nic.port} master {BRIDGE} up",
-    ]))
-    run(["ip", "-netns", node, "-batch", "-"], stdin="\n".join([
-        "link set lo up", f"addr add {nic.address}/{nic.prefix_length} dev eth0", "link set eth0 up",
-        f"route add default via {nic.gateway}",
-    ]))
-    run(["tc", "qdisc", "add", "dev", nic.port, "root", "tbf", "rate", f"{nic.rate * 8}bit",
-         "burst", "256kb", "latency", "100ms"])
+    run(
+        ["ip", "-batch", "-"],
+        stdin="\n".join(
+            [
+                f"link add {nic.port} type veth peer name eth0 address {nic.mac} netns {node}",
+                f"link set {nic.port} master {BRIDGE} up",
+            ]
+        ),
+    )
+    run(
+        ["ip", "-netns", node, "-batch", "-"],
+        stdin="\n".join(
+            [
+                "link set lo up",
+                f"addr add {nic.address}/{nic.prefix_length} dev eth0",
+                "link set eth0 up",
+                f"route add default via {nic.gateway}",
+            ]
+        ),
+    )
+    run(
+        [
+            "tc",
+            "qdisc",
+            "add",
+            "dev",
+            nic.port,
+            "root",
+            "tbf",
+            "rate",
+            f"{nic.rate * 8}bit",
+            "burst",
+            "256kb",
+            "latency",
+            "100ms",
+        ]
+    )
 
 
 def unplug(node: str, nic: Nic) -> None:

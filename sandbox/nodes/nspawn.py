@@ -30,25 +30,65 @@ def boot_argv(boot: Boot) -> list[str]:
     """Given a boot, return the command that becomes the node's supervisor process."""
     return [
         # Not nspawn's --network-namespace-path: with it the node's /sys/class/net is the machine's.
-        "nsenter", f"--net=/run/netns/{boot.node}", "--",
+        "nsenter",
+        f"--net=/run/netns/{boot.node}",
+        "--",
         # The OS disk is mounted where nobody else sees it: it goes with the node, and no other node holds it.
-        "unshare", "--mount", "--propagation", "private", "--",
-        sys.executable, "-S", "-E", str(ENTER), "--disk", boot.disk, str(boot.root), *map(str, boot.cgroups), "--",
-        "systemd-nspawn", "--quiet", "--boot", f"--directory={boot.root}",
-        f"--machine={boot.machine}", f"--hostname={boot.hostname}",
-        "--register=no", "--keep-unit",
+        "unshare",
+        "--mount",
+        "--propagation",
+        "private",
+        "--",
+        sys.executable,
+        "-S",
+        "-E",
+        str(ENTER),
+        "--disk",
+        boot.disk,
+        str(boot.root),
+        *map(str, boot.cgroups),
+        "--",
+        "systemd-nspawn",
+        "--quiet",
+        "--boot",
+        f"--directory={boot.root}",
+        f"--machine={boot.machine}",
+        f"--hostname={boot.hostname}",
+        "--register=no",
+        "--keep-unit",
         # NET_ADMIN for nft counters. Never --capability=all nor a writable /sys: udev would name the machine's disks.
         "--capability=CAP_NET_ADMIN",
-        "--resolv-conf=off", "--timezone=off", "--link-journal=no", "--console=pipe",
-        "--bind=/dev/fuse", *(f"--bind={device}" for device in boot.devices),
+        "--resolv-conf=off",
+        "--timezone=off",
+        "--link-journal=no",
+        "--console=pipe",
+        "--bind=/dev/fuse",
+        *(f"--bind={device}" for device in boot.devices),
         *(f"--bind-ro={_escaped(source)}:{target}" for source, target in boot.read_only_binds),
     ]
 
 
 def exec_argv(leader: int, cgroups: Sequence[Path], argv: Sequence[str]) -> list[str]:
-    """Given the PID of a node's first process (as the controller sees it), return the command that runs `argv` inside."""
-    return [sys.executable, "-S", "-E", str(ENTER), *map(str, cgroups), "--", "nsenter", f"--target={leader}", "--mount", "--uts", "--ipc", "--net", "--pid",
-            "--cgroup", "--root", "--", *argv]
+    """Given the PID of a node's systemd (as the controller sees it), return the command that runs `argv` inside."""
+    return [
+        sys.executable,
+        "-S",
+        "-E",
+        str(ENTER),
+        *map(str, cgroups),
+        "--",
+        "nsenter",
+        f"--target={leader}",
+        "--mount",
+        "--uts",
+        "--ipc",
+        "--net",
+        "--pid",
+        "--cgroup",
+        "--root",
+        "--",
+        *argv,
+    ]
 
 
 def _escaped(path: Path) -> str:

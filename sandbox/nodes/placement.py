@@ -36,7 +36,9 @@ def subnet_prefix(cloud: Getter, subnet_id: str) -> str:
     if subnet is None:
         vnet = cloud.get(subnet_id.rsplit("/", 2)[0])
         name = subnet_id.rsplit("/", 1)[1].lower()
-        subnet = next((s for s in (vnet or {}).get("properties", {}).get("subnets", []) if s["name"].lower() == name), None)
+        subnet = next(
+            (s for s in (vnet or {}).get("properties", {}).get("subnets", []) if s["name"].lower() == name), None
+        )
     if subnet is None:
         raise LookupError(f"subnet {subnet_id} does not exist")
     properties = subnet["properties"]

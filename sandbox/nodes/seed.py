@@ -4,7 +4,7 @@ Written onto a new OS disk from outside, once, as Azure's fabric does with its p
 exception: loop numbers change, so they are bound into the node at every boot.
 
 As a program (`python -m sandbox.nodes.seed DEVICE FOLDER`, JSON on stdin) it mounts the disk, writes and unmounts, in a
-mount namespace of its own: a mount that others can see would be inherited, and held, by every node that boots meanwhile.
+mount namespace of its own: a mount that others can see would be held by every node that boots meanwhile.
 """
 
 import base64
@@ -55,10 +55,26 @@ def machine_of(vm: dict[str, Any]) -> Machine:
 def seed_disk(loop: str, folder: Path, machine: Machine, *, ca_pem: Path | None, gpus: int) -> None:
     """Given a new OS disk's loop, make it that machine's own. Raise ToolError if it cannot be mounted or written."""
     folder.mkdir(parents=True, exist_ok=True)
-    order = {"machine": asdict(machine) | {"user_data": base64.b64encode(machine.user_data).decode()},
-             "ca_pem": ca_pem.read_text() if ca_pem else "", "gpus": gpus}
-    run(["unshare", "--mount", "--propagation", "private", "--", sys.executable, "-m", "sandbox.nodes.seed", loop, str(folder)],
-        stdin=json.dumps(order))
+    order = {
+        "machine": asdict(machine) | {"user_data": base64.b64encode(machine.user_data).decode()},
+        "ca_pem": ca_pem.read_text() if ca_pem else "",
+        "gpus": gpus,
+    }
+    run(
+        [
+            "unshare",
+            "--mount",
+            "--propagation",
+            "private",
+            "--",
+            sys.executable,
+            "-m",
+            "sandbox.nodes.seed",
+            loop,
+            str(folder),
+        ],
+        stdin=json.dumps(order),
+    )
 
 
 def main(loop: str, folder: str) -> None:
@@ -100,10 +116,16 @@ def _files(machine: Machine) -> dict[str, str]:
         "growpart": {"mode": "off"},
         "ssh_genkeytypes": ["ed25519"],  # an RSA key costs a second of the boot
         "apt": {"preserve_sources_list": True},
-        "system_info": {"default_user": {
-            "name": machine.admin, "lock_passwd": True, "gecos": "Azure admin", "groups": ["adm", "sudo"],
-            "sudo": ["ALL=(ALL) NOPASSWD:ALL"], "shell": "/bin/bash",
-        }},
+        "system_info": {
+            "default_user": {
+                "name": machine.admin,
+                "lock_passwd": True,
+                "gecos": "Azure admin",
+                "groups": ["adm", "sudo"],
+                "sudo": ["ALL=(ALL) NOPASSWD:ALL"],
+                "shell": "/bin/bash",
+            }
+        },
     }
     meta = {
         "instance-id": machine.instance_id,

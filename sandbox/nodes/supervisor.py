@@ -6,12 +6,13 @@ create boots · restart restarts · power_off stops · deallocate stops and thro
 import json
 import logging
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
+from sandbox.arm.compute import ComputeError
 from sandbox.layout import Layout
 from sandbox.nodes import disks, placement, seed
 from sandbox.nodes.cgroup import Cgroups
@@ -32,27 +33,34 @@ class Resources(Protocol):
 
 
 class Supervisor:
-    """Every node of one sandbox. `error` is what it raises: called with ARM's code and a message."""
+    """Every node of one sandbox. What goes wrong is raised as ComputeError, in ARM's words."""
 
     def __init__(
-        self, layout: Layout, cloud: Resources, image: Path, *, error: Callable[[str, str], Exception],
-        ca_pem: Path | None = None, gpu_tool: Path = GPU_TOOL,
+        self,
+        layout: Layout,
+        cloud: Resources,
+        image: Path,
+        *,
+        ca_pem: Path | None = None,
+        gpu_tool: Path = GPU_TOOL,
     ) -> None:
-        self._layout, self._cloud, self._image, self._error = layout, cloud, image, error
+        self._layout, self._cloud, self._image = layout, cloud, image
         self._ca_pem, self._gpu_tool = ca_pem, gpu_tool
         self.cgroups = Cgroups(layout.name)
         self.nodes: dict[str, Node] = {}
         self._lock = threading.Lock()
         self._busy: dict[str, threading.RLock] = {}
 
-    # -- the compute protocol ---------------------------------------------------------------------------------------
+    # -- the compute protocol
 
     def create(self, vm: Vm) -> None:
         """Given a VM, make its disks, boot it, and return when its sshd answers. An existing one is left as it is."""
         with self._operation(vm) as name:
             known = self._known_id(name)
             if known not in (None, vm["id"].lower()):
-                raise self._error("Conflict", f"a node named {name} exists already in this sandbox ({known}): use another name")
+                raise ComputeError(
+                    "Conflict", f"a node named {name} exists already in this sandbox ({known}): use another name"
+                )
             if self.nodes.get(name) and self.nodes[name].power == "running":
                 return
             node = self.nodes[name] = self._node(vm, name)
@@ -104,7 +112,7 @@ class Supervisor:
         node = self.nodes.get(vm["name"])
         return node.power if node else "unknown"
 
-    # -- the sandbox's own ------------------------------------------------------------------------------------------
+    # -- the sandbox's own
 
     def restore(self) -> None:
         """Boot every VM that ran when this sandbox last ended; forget the disks of VMs that are gone."""
@@ -112,7 +120,9 @@ class Supervisor:
         for folder in self._layout.nodes.glob("*"):
             if folder.name not in vms:
                 seed.forget(folder)
-        off = {name: power for name in vms if (power := self._remembered(name).get("power")) in ("stopped", "deallocated")}
+        off = {
+            name: power for name in vms if (power := self._remembered(name).get("power")) in ("stopped", "deallocated")
+        }
         for name, power in off.items():
             self.nodes[name] = self._node(vms[name], name)
             self.nodes[name].power = power
@@ -139,17 +149,23 @@ class Supervisor:
         """Return what each node is and has, for `sandbox status`."""
         return [
             {
-                "name": node.name, "power": node.power, "address": node.nic.address, "boots": node.boots,
-                "gpus": node.profile.gpus, "nic_bytes_per_second": node.profile.nic,
-                "os_read_bytes_per_second": node.profile.os_read, "nvme_bytes": node.profile.nvme_bytes,
+                "name": node.name,
+                "power": node.power,
+                "address": node.nic.address,
+                "boots": node.boots,
+                "gpus": node.profile.gpus,
+                "nic_bytes_per_second": node.profile.nic,
+                "os_read_bytes_per_second": node.profile.os_read,
+                "nvme_bytes": node.profile.nvme_bytes,
                 "loops": [loop.device for loop in node.loops],
                 "direct_io": all(loop.direct for loop in node.loops) if node.loops else None,
-                "leader": _leader(node), "cgroups": [str(path) for path in node.joins],
+                "leader": _leader(node),
+                "cgroups": [str(path) for path in node.joins],
             }
             for node in sorted(self.nodes.values(), key=lambda node: node.name)
         ]
 
-    # -- inside -----------------------------------------------------------------------------------------------------
+    # -- inside
 
     @contextmanager
     def _operation(self, vm: Vm) -> Iterator[str]:
@@ -162,18 +178,24 @@ class Supervisor:
                 yield name
             except (ToolError, TimeoutError, OSError) as failed:
                 LOG.error("node %s: %s", name, failed)
-                raise self._error("OSProvisioningClientError", f"node {name}: {failed}") from failed
+                raise ComputeError("OSProvisioningClientError", f"node {name}: {failed}") from failed
             except (ValueError, LookupError) as bad:
-                raise self._error("InvalidParameter", f"node {name}: {bad}") from bad
+                raise ComputeError("InvalidParameter", f"node {name}: {bad}") from bad
 
     def _node(self, vm: Vm, name: str) -> Node:
         profile = profile_of(vm["properties"]["hardwareProfile"]["vmSize"])
         binds = [(self._gpu_tool, "/usr/bin/nvidia-smi")] if profile.gpus and self._gpu_tool.exists() else []
         return Node(
-            name=name, folder=self._layout.node(name), log=self._layout.logs / f"node-{name}.log",
-            nspawn_name=f"{self._layout.name}-{name}", hostname=seed.machine_of(vm).hostname,
-            nic=placement.nic_of(self._cloud, vm, profile.nic), profile=profile, cgroups=self.cgroups,
-            binds=binds, on_change=self._remember,
+            name=name,
+            folder=self._layout.node(name),
+            log=self._layout.logs / f"node-{name}.log",
+            nspawn_name=f"{self._layout.name}-{name}",
+            hostname=seed.machine_of(vm).hostname,
+            nic=placement.nic_of(self._cloud, vm, profile.nic),
+            profile=profile,
+            cgroups=self.cgroups,
+            binds=binds,
+            on_change=self._remember,
         )
 
     def _make_disks(self, node: Node, vm: Vm) -> None:
@@ -199,7 +221,7 @@ class Supervisor:
     def _try_create(self, vm: Vm) -> str:
         try:
             self.create(vm)
-        except Exception as failed:  # one node that does not come back must not keep the others down; it shows as failed
+        except ComputeError as failed:  # one node must not keep the others down; it shows as failed
             LOG.error("node %s did not come back: %s", vm["name"], failed)
             if vm["name"] in self.nodes:
                 self.nodes[vm["name"]].power = "failed"
@@ -207,7 +229,7 @@ class Supervisor:
 
     def _existing(self, name: str) -> Node:
         if name not in self.nodes:
-            raise self._error("NotFound", f"there is no node {name}")
+            raise ComputeError("NotFound", f"there is no node {name}")
         return self.nodes[name]
 
     def _remember(self, node: Node) -> None:

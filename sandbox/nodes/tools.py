@@ -9,10 +9,15 @@ class ToolError(RuntimeError):
 
 
 def run(argv: Sequence[str], *, stdin: str | None = None, timeout: float = 60) -> str:
-    """Given a command, return its standard output. Raise ToolError if it fails or takes longer than `timeout` seconds."""
+    """Given a command, return its standard output. Raise ToolError if it fails or takes over `timeout` seconds."""
     try:
         done = subprocess.run(
-            argv, input=stdin, capture_output=True, text=True, timeout=timeout, check=False,
+            argv,
+            input=stdin,
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+            check=False,
             stdin=subprocess.DEVNULL if stdin is None else None,
         )
     except FileNotFoundError as missing:
