@@ -19,6 +19,7 @@ from xml.sax.saxutils import escape
 from aiohttp import web
 
 from sandbox.gateway.decision import Allow, Answer, Request, decide
+from sandbox.gateway.endpoints import CurrentFacts
 from sandbox.identity.tokens import Tokens
 
 if TYPE_CHECKING:
@@ -47,9 +48,11 @@ def make_app(
     `Layout.authorizer_socket`).
     """
 
+    facts = CurrentFacts(cloud)
+
     async def authorize(request: web.Request) -> web.Response:
         asked = _asked(request)
-        answer = decide(cloud, tokens, asked, clock())
+        answer = decide(cloud, facts(), tokens, asked, clock())
         if isinstance(answer, Allow):
             try:
                 address, sas = await azurite.backend(answer.account)
@@ -104,11 +107,7 @@ def respond(answer: Answer, method: str) -> web.Response:
         return web.Response(status=answer.status, headers=headers)
     headers["x-ms-error-code"] = answer.code
     stamp = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime())
-    detail = (
-        f"<AuthenticationErrorDetail>{escape(answer.detail)}</AuthenticationErrorDetail>"
-        if answer.detail
-        else ""
-    )
+    detail = f"<AuthenticationErrorDetail>{escape(answer.detail)}</AuthenticationErrorDetail>" if answer.detail else ""
     body = (
         f'<?xml version="1.0" encoding="utf-8"?><Error><Code>{answer.code}</Code><Message>{escape(answer.message)}\n'
         f"RequestId:{request_id}\nTime:{stamp}.0000000Z</Message>{detail}</Error>"

@@ -7,13 +7,7 @@ from base64 import urlsafe_b64decode, urlsafe_b64encode
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from sandbox.gateway.endpoints import (
-    DOMAIN,
-    PUBLIC_ADDRESS,
-    accounts,
-    container_scope,
-    private_endpoints,
-)
+from sandbox.gateway.endpoints import DOMAIN, PUBLIC_ADDRESS, Facts, container_scope
 from sandbox.gateway.operations import (
     ACCOUNT_INFORMATION,
     Need,
@@ -110,50 +104,41 @@ _UNVERIFIED = Answer(
 )
 
 
-def decide(
-    cloud: Cloud, tokens: Tokens, request: Request, now: float
-) -> Allow | Answer:
-    """Given a request and the time (seconds since the epoch), return whether it passes, in the order Azure Storage
+def decide(cloud: Cloud, facts: Facts, tokens: Tokens, request: Request, now: float) -> Allow | Answer:
+    """Given a request, the cloud's facts and the time (seconds since the epoch), return whether it passes, in the order Azure Storage
     checks.
     """
     name, _, rest = request.host.partition(":")[0].partition(".")
-    account = accounts(cloud).get(name)
+    account = facts.accounts.get(name)
     if rest != f"blob.{DOMAIN}" or account is None:
         return Answer(
             404,
             "ResourceNotFound",
             f"The sandbox has no storage account that answers to {request.host}.",
         )
-    if not _reachable(cloud, account, request.server):
+    if not _reachable(facts, account, request.server):
         return _NETWORK
     try:
-        shared = request.authorization.startswith(
-            ("SharedKey ", "SharedKeyLite ")
-        ) or "sig" in query_of(request.uri)
+        shared = request.authorization.startswith(("SharedKey ", "SharedKeyLite ")) or "sig" in query_of(request.uri)
         if shared:
             return _shared(account, request.uri)
         claims = _claims(tokens, request.authorization, now)
         if isinstance(claims, Answer):
             return claims
-        operation = classify(
-            request.method, request.uri, {"x-ms-copy-source": request.copy_source}, name
-        )
+        operation = classify(request.method, request.uri, {"x-ms-copy-source": request.copy_source}, name)
     except UnknownOperation as error:
         return Answer(error.status, error.code, error.message)
     for need in operation.needs:
-        if not _may(cloud, claims.principal_id, account, need):
+        home = account if need.account is None else facts.accounts.get(need.account)
+        if home is None or not _may(cloud, claims.principal_id, home, need):
             return _MISMATCH
-    return (
-        _account_information(account)
-        if operation.name == ACCOUNT_INFORMATION
-        else Allow(name)
-    )
+    return _account_information(account) if operation.name == ACCOUNT_INFORMATION else Allow(name)
 
 
-def _reachable(cloud: Cloud, account: dict[str, Any], server: str) -> bool:
+def _reachable(facts: Facts, account: dict[str, Any], server: str) -> bool:
     """Say whether the account's network rules let a request in at the address it came to."""
     name = account["name"].lower()
-    for endpoint in private_endpoints(cloud):
+    for endpoint in facts.endpoints:
         if (endpoint.address, endpoint.account, endpoint.group) == (
             server,
             name,
@@ -209,12 +194,7 @@ def _claims(tokens: Tokens, authorization: str, now: float) -> Claims | Answer:
 
 def _may(cloud: Cloud, principal: str, account: dict[str, Any], need: Need) -> bool:
     """Say whether the principal has one of the needed actions at the container (or the account)."""
-    home = account if need.account is None else accounts(cloud).get(need.account)
-    if home is None:
-        return False
-    scope = (
-        container_scope(home["id"], need.container) if need.container else home["id"]
-    )
+    scope = container_scope(account["id"], need.container) if need.container else account["id"]
     ask = cloud.decide if need.data else cloud.decide_action
     return any(ask(principal, action, scope) for action in need.actions)
 

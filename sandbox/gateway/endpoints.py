@@ -21,9 +21,7 @@ PACKAGES_ADDRESS = "203.0.113.20"
 PACKAGES_HOST = "packages.feedline.internal"
 DNS_ADDRESS = "168.63.129.16"  # Azure's own resolver address
 IMDS_ADDRESS = "169.254.169.254"
-FIXED_ADDRESSES = frozenset(
-    {PUBLIC_ADDRESS, PACKAGES_ADDRESS, DNS_ADDRESS, IMDS_ADDRESS}
-)
+FIXED_ADDRESSES = frozenset({PUBLIC_ADDRESS, PACKAGES_ADDRESS, DNS_ADDRESS, IMDS_ADDRESS})
 
 
 @dataclass(frozen=True)
@@ -46,11 +44,7 @@ def accounts(cloud: Cloud) -> dict[str, dict[str, Any]]:
 def containers(cloud: Cloud, account_id: str) -> set[str]:
     """Given an account's id, return the names of the containers made by ARM."""
     prefix = account_id.lower() + "/"
-    return {
-        c["id"].rsplit("/", 1)[1]
-        for c in cloud.list(CONTAINER_TYPE)
-        if c["id"].lower().startswith(prefix)
-    }
+    return {c["id"].rsplit("/", 1)[1] for c in cloud.list(CONTAINER_TYPE) if c["id"].lower().startswith(prefix)}
 
 
 def container_scope(account_id: str, container: str) -> str:
@@ -73,9 +67,7 @@ def private_endpoints(cloud: Cloud) -> Iterator[PrivateEndpoint]:
             target = str(inner.get("privateLinkServiceId", ""))
             if f"/{ACCOUNT_TYPE}/".lower() not in target.lower():
                 continue
-            state = (inner.get("privateLinkServiceConnectionState") or {}).get(
-                "status", "Approved"
-            )
+            state = (inner.get("privateLinkServiceConnectionState") or {}).get("status", "Approved")
             for group in inner.get("groupIds") or ():
                 yield PrivateEndpoint(
                     addresses[0],
@@ -103,10 +95,40 @@ def endpoint_addresses(cloud: Cloud, endpoint: Mapping[str, Any]) -> list[str]:
     return list(dict.fromkeys(found))
 
 
+@dataclass(frozen=True)
+class Facts:
+    """What a decision needs to know of accounts and endpoints, read once."""
+
+    accounts: dict[str, dict[str, Any]]
+    endpoints: tuple[PrivateEndpoint, ...]
+
+    @classmethod
+    def of(cls, cloud: Cloud) -> Facts:
+        """Given the cloud, return its facts as they are now."""
+        return cls(accounts(cloud), tuple(private_endpoints(cloud)))
+
+
+class CurrentFacts:
+    """The facts of a cloud, read anew only after it changed: a request must not walk 300 nodes' resources."""
+
+    def __init__(self, cloud: Cloud) -> None:
+        self._cloud, self._stale = cloud, True
+        self._facts = Facts({}, ())
+        cloud.subscribe(lambda event, resource: self._outdate())
+
+    def __call__(self) -> Facts:
+        """Return the facts."""
+        if self._stale:
+            self._stale = False  # before reading: a change in between makes the next call read again
+            self._facts = Facts.of(self._cloud)
+        return self._facts
+
+    def _outdate(self) -> None:
+        self._stale = True
+
+
 def wanted_addresses(cloud: Cloud) -> set[str]:
     """Return every address the data plane answers at (IMDS, DNS, public face, packages, private endpoints): /32s of the
     bridge.
     """
-    return set(FIXED_ADDRESSES) | {
-        endpoint.address for endpoint in private_endpoints(cloud)
-    }
+    return set(FIXED_ADDRESSES) | {endpoint.address for endpoint in private_endpoints(cloud)}

@@ -105,9 +105,7 @@ _BLOB = {
 }
 
 
-def classify(
-    method: str, uri: str, headers: Mapping[str, str], account: str
-) -> Operation:
+def classify(method: str, uri: str, headers: Mapping[str, str], account: str) -> Operation:
     """Given a request's method, its raw URI (path and query), its headers and the account it was sent to, return the
     operation.
 
@@ -167,17 +165,9 @@ def _parse(uri: str) -> tuple[list[str], dict[str, str]]:
     """
     path, _, raw_query = uri.partition("?")
     container, slash, blob = path.removeprefix("/").partition("/")
-    segments = (
-        ([unquote(container)] + ([unquote(blob)] if slash and blob else []))
-        if path.strip("/")
-        else []
-    )
+    segments = ([unquote(container)] + ([unquote(blob)] if slash and blob else [])) if path.strip("/") else []
     if (
-        any(
-            part in (".", "..")
-            for segment in segments
-            for part in segment.replace("\\", "/").split("/")
-        )
+        any(part in (".", "..") for segment in segments for part in segment.replace("\\", "/").split("/"))
         or segments[:1] == [""]
         or (segments and "/" in segments[0])
     ):
@@ -220,10 +210,9 @@ def _container(verb: str, comp: str, container: str) -> Operation:
     return Operation(name, (Need((action,), container, data),), container)
 
 
-def _blob(
-    verb: str, comp: str, container: str, headers: Mapping[str, str], account: str
-) -> Operation:
+def _blob(verb: str, comp: str, container: str, headers: Mapping[str, str], account: str) -> Operation:
     source = headers.get("x-ms-copy-source", "")
+    actions: tuple[str, ...]
     if (verb, comp) == ("PUT", ""):
         name, actions = ("Copy Blob" if source else "Put Blob"), (WRITE, ADD)
     elif verb == "PUT" and comp in ("snapshot", "appendblock", "incrementalcopy"):
@@ -250,7 +239,7 @@ def _blob(
 
 
 def _source_needs(url: str, account: str) -> list[Need]:
-    """Return the read permission a copy needs on its source, as the same caller (a source with a SAS brings its own)."""
+    """Return the read permission that a copy needs on its source, as the same caller."""
     host, container, signed = parse_source(url)
     name, _, rest = host.partition(".")
     if not rest.startswith("blob."):

@@ -38,9 +38,7 @@ def make_app(
 
     `clock` returns seconds since the epoch; `caller` names the source address of a request (default: its peer).
     """
-    service = _Imds(
-        cloud, tokens, clock, caller or (lambda request: request.remote or "")
-    )
+    service = _Imds(cloud, tokens, clock, caller or (lambda request: request.remote or ""))
     app = web.Application(middlewares=[_guard])
     app.router.add_get("/metadata/identity/oauth2/token", service.token)
     app.router.add_get("/metadata/instance", service.instance)
@@ -49,9 +47,7 @@ def make_app(
 
 
 @web.middleware
-async def _guard(
-    request: web.Request, handler: Callable[[web.Request], Any]
-) -> web.StreamResponse:
+async def _guard(request: web.Request, handler: Callable[[web.Request], Any]) -> web.StreamResponse:
     """Refuse what a forwarded or forged request looks like: IMDS answers only direct requests that carry `Metadata:
     true`.
     """
@@ -68,9 +64,7 @@ async def _guard(
 class _Imds:
     """The two endpoints over one cloud."""
 
-    def __init__(
-        self, cloud: Cloud, tokens: Tokens, clock: Callable[[], float], caller: Caller
-    ) -> None:
+    def __init__(self, cloud: Cloud, tokens: Tokens, clock: Callable[[], float], caller: Caller) -> None:
         self._cloud, self._tokens, self._clock, self._caller = (
             cloud,
             tokens,
@@ -88,9 +82,7 @@ class _Imds:
             )
         resource = query.get("resource", "")
         if not resource:
-            return _problem(
-                "invalid_request", "Required query variable 'resource' is missing"
-            )
+            return _problem("invalid_request", "Required query variable 'resource' is missing")
         address = self._caller(request)
         vm = find_vm(self._cloud, address)
         if vm is None:
@@ -138,23 +130,15 @@ class _Imds:
         vm = find_vm(self._cloud, address)
         if vm is None:
             return web.json_response(
-                {
-                    "error": f"Not found: no virtual machine of the sandbox has the address {address}"
-                },
+                {"error": f"Not found: no virtual machine of the sandbox has the address {address}"},
                 status=404,
             )
         node: Any = instance_document(self._cloud, vm)
-        for part in (
-            request.match_info.get("path", "").strip("/").split("/")
-            if request.match_info.get("path")
-            else ()
-        ):
+        for part in request.match_info.get("path", "").strip("/").split("/") if request.match_info.get("path") else ():
             node = _descend(node, part)
             if node is None:
                 return web.json_response(
-                    {
-                        "error": f"Not found: the instance document has no {request.path}"
-                    },
+                    {"error": f"Not found: the instance document has no {request.path}"},
                     status=404,
                 )
         if isinstance(node, (dict, list)):
@@ -163,20 +147,12 @@ class _Imds:
 
 
 def attached(cloud: Cloud, vm: Mapping[str, Any]) -> list[Identity]:
-    """Given a VM, return the user-assigned identities attached to it that exist (a deleted one no longer gives tokens)."""
-    ids: Iterable[str] = (
-        (vm.get("identity") or {}).get("userAssignedIdentities") or {}
-    ).keys()
-    return [
-        Identity.of(resource)
-        for resource in (cloud.get(rid) for rid in ids)
-        if resource is not None
-    ]
+    """Given a VM, return the user-assigned identities attached to it that exist: a deleted one gives no tokens."""
+    ids: Iterable[str] = ((vm.get("identity") or {}).get("userAssignedIdentities") or {}).keys()
+    return [Identity.of(resource) for resource in (cloud.get(rid) for rid in ids) if resource is not None]
 
 
-def choose_identity(
-    vm: Mapping[str, Any], users: list[Identity], query: Mapping[str, str]
-) -> Identity | str:
+def choose_identity(vm: Mapping[str, Any], users: list[Identity], query: Mapping[str, str]) -> Identity | str:
     """Given a VM, its user-assigned identities and the request's query, return the identity meant, or why there is
     none.
 
@@ -216,9 +192,7 @@ def _system_assigned(vm: Mapping[str, Any]) -> Identity | None:
     principal's stands in).
     """
     identity = vm.get("identity") or {}
-    if "SystemAssigned" not in str(identity.get("type", "")) or not identity.get(
-        "principalId"
-    ):
+    if "SystemAssigned" not in str(identity.get("type", "")) or not identity.get("principalId"):
         return None
     return Identity(
         identity["principalId"],
@@ -239,6 +213,4 @@ def _descend(node: Any, part: str) -> Any:
 
 def _problem(error: str, description: str) -> web.Response:
     """Return IMDS's 400: the SDKs read it as 'this identity cannot be had here' and do not retry."""
-    return web.json_response(
-        {"error": error, "error_description": description}, status=400
-    )
+    return web.json_response({"error": error, "error_description": description}, status=400)

@@ -17,18 +17,12 @@ NIC_TYPE = "Microsoft.Network/networkInterfaces"
 def nic_addresses(nic: Mapping[str, Any]) -> list[str]:
     """Given a network interface, return its private addresses, the primary one first."""
     configs = nic.get("properties", {}).get("ipConfigurations") or []
-    return [
-        address
-        for address in (c.get("properties", c).get("privateIPAddress") for c in configs)
-        if address
-    ]
+    return [address for address in (c.get("properties", c).get("privateIPAddress") for c in configs) if address]
 
 
 def nics_of(cloud: Cloud, vm: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Given a VM, yield its network interfaces that exist."""
-    for reference in (vm.get("properties", {}).get("networkProfile") or {}).get(
-        "networkInterfaces"
-    ) or []:
+    for reference in (vm.get("properties", {}).get("networkProfile") or {}).get("networkInterfaces") or []:
         nic = cloud.get(reference["id"])
         if nic is not None:
             yield nic
@@ -44,9 +38,7 @@ def find_vm(cloud: Cloud, address: str) -> dict[str, Any] | None:
 
 def vm_id(vm: Mapping[str, Any]) -> str:
     """Given a VM, return its vmId: the one in its body, else one derived from its resource id (stable for that id)."""
-    return vm.get("properties", {}).get("vmId") or str(
-        uuid.uuid5(uuid.NAMESPACE_URL, vm["id"].lower())
-    )
+    return vm.get("properties", {}).get("vmId") or str(uuid.uuid5(uuid.NAMESPACE_URL, vm["id"].lower()))
 
 
 def instance_document(cloud: Cloud, vm: Mapping[str, Any]) -> dict[str, Any]:
@@ -63,12 +55,8 @@ def instance_document(cloud: Cloud, vm: Mapping[str, Any]) -> dict[str, Any]:
         "sku": image.get("sku", ""),
         "version": image.get("version", ""),
         "osProfile": {
-            "adminUsername": (properties.get("osProfile") or {}).get(
-                "adminUsername", ""
-            ),
-            "computerName": (properties.get("osProfile") or {}).get(
-                "computerName", vm["name"]
-            ),
+            "adminUsername": (properties.get("osProfile") or {}).get("adminUsername", ""),
+            "computerName": (properties.get("osProfile") or {}).get("computerName", vm["name"]),
         },
         "osType": "Linux",
         "provider": "Microsoft.Compute",
@@ -76,18 +64,14 @@ def instance_document(cloud: Cloud, vm: Mapping[str, Any]) -> dict[str, Any]:
         "resourceId": vm["id"],
         "subscriptionId": parts[1],
         "tags": ";".join(f"{key}:{value}" for key, value in sorted(tags.items())),
-        "tagsList": [
-            {"name": key, "value": value} for key, value in sorted(tags.items())
-        ],
+        "tagsList": [{"name": key, "value": value} for key, value in sorted(tags.items())],
         "vmId": vm_id(vm),
         "vmSize": (properties.get("hardwareProfile") or {}).get("vmSize", ""),
         "zone": (vm.get("zones") or [""])[0],
     }
     return {
         "compute": compute,
-        "network": {
-            "interface": [_interface(cloud, nic) for nic in nics_of(cloud, vm)]
-        },
+        "network": {"interface": [_interface(cloud, nic) for nic in nics_of(cloud, vm)]},
     }
 
 
@@ -96,9 +80,7 @@ def _interface(cloud: Cloud, nic: Mapping[str, Any]) -> dict[str, Any]:
     configs = nic.get("properties", {}).get("ipConfigurations") or []
     subnets = []
     for config in configs:
-        prefix = _subnet_prefix(
-            cloud, (config.get("properties", config).get("subnet") or {}).get("id", "")
-        )
+        prefix = _subnet_prefix(cloud, (config.get("properties", config).get("subnet") or {}).get("id", ""))
         if prefix:
             network = ipaddress.ip_network(prefix, strict=False)
             subnets.append(
@@ -109,17 +91,11 @@ def _interface(cloud: Cloud, nic: Mapping[str, Any]) -> dict[str, Any]:
             )
     return {
         "ipv4": {
-            "ipAddress": [
-                {"privateIpAddress": address, "publicIpAddress": ""}
-                for address in nic_addresses(nic)
-            ],
+            "ipAddress": [{"privateIpAddress": address, "publicIpAddress": ""} for address in nic_addresses(nic)],
             "subnet": subnets,
         },
         "ipv6": {"ipAddress": []},
-        "macAddress": str(nic.get("properties", {}).get("macAddress", ""))
-        .replace("-", "")
-        .replace(":", "")
-        .upper(),
+        "macAddress": str(nic.get("properties", {}).get("macAddress", "")).replace("-", "").replace(":", "").upper(),
     }
 
 
@@ -132,11 +108,6 @@ def _subnet_prefix(cloud: Cloud, subnet_id: str) -> str:
         network = cloud.get(subnet_id.rsplit("/subnets/", 1)[0]) or {}
         inline = (network.get("properties") or {}).get("subnets") or []
         name = subnet_id.rsplit("/", 1)[1].lower()
-        subnet = next(
-            (s for s in inline if str(s.get("name", "")).lower() == name), None
-        )
+        subnet = next((s for s in inline if str(s.get("name", "")).lower() == name), None)
     properties = (subnet or {}).get("properties") or {}
-    return (
-        properties.get("addressPrefix")
-        or (properties.get("addressPrefixes") or [""])[0]
-    )
+    return properties.get("addressPrefix") or (properties.get("addressPrefixes") or [""])[0]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,10 +12,10 @@ import jwt
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
+from sandbox.identity.files import write_private
+
 STORAGE_RESOURCE = "https://storage.azure.com"
-DEFAULT_LIFE_S = (
-    86_400  # managed identity tokens live 24 h (Microsoft Learn, "token caching", 2026)
-)
+DEFAULT_LIFE_S = 86_400  # managed identity tokens live 24 h (Microsoft Learn, "token caching", 2026)
 BACKDATE_S = 60  # nbf/iat lie in the past, so a clock that is a little behind does not refuse a fresh token
 _KEY_BITS = 2048
 
@@ -83,14 +82,10 @@ class Tokens:
             )
         key = serialization.load_pem_private_key(key_file.read_bytes(), password=None)
         if not isinstance(key, rsa.RSAPrivateKey):
-            raise ValueError(
-                f"{key_file}: not an RSA private key; remove the file and the sandbox makes a new one"
-            )
+            raise TypeError(f"{key_file}: not an RSA private key; remove the file and the sandbox makes a new one")
         return cls(key)
 
-    def mint(
-        self, identity: Identity, resource: str, now: float, life_s: float | None = None
-    ) -> str:
+    def mint(self, identity: Identity, resource: str, now: float, life_s: float | None = None) -> str:
         """Given an identity, the resource (audience) it asks for, the time and a life (both seconds), return a signed
         access token.
         """
@@ -132,15 +127,10 @@ class Tokens:
                 },
             )
         except jwt.InvalidSignatureError:
-            return Refusal(
-                "Signature validation failed. Signature verification failed."
-            )
+            return Refusal("Signature validation failed. Signature verification failed.")
         except jwt.InvalidTokenError as error:
             return Refusal(f"The token is malformed: {error}")
-        if (
-            not isinstance(claims["aud"], str)
-            or claims["aud"].rstrip("/") != STORAGE_RESOURCE
-        ):
+        if not isinstance(claims["aud"], str) or claims["aud"].rstrip("/") != STORAGE_RESOURCE:
             return Refusal("Audience validation failed. Audience did not match.")
         if claims["iss"] != f"https://sts.windows.net/{claims['tid']}/":
             return Refusal("Issuer validation failed. Issuer did not match.")
@@ -148,9 +138,7 @@ class Tokens:
             return Refusal("Lifetime validation failed. The token is not yet valid.")
         if now >= claims["exp"]:
             return Refusal("Lifetime validation failed. The token is expired.")
-        return Claims(
-            claims["oid"], claims["appid"], claims["tid"], float(claims["exp"])
-        )
+        return Claims(claims["oid"], claims["appid"], claims["tid"], float(claims["exp"]))
 
 
 def _write_key(key_file: Path, key: rsa.RSAPrivateKey) -> None:
@@ -160,8 +148,4 @@ def _write_key(key_file: Path, key: rsa.RSAPrivateKey) -> None:
         serialization.PrivateFormat.PKCS8,
         serialization.NoEncryption(),
     )
-    key_file.parent.mkdir(parents=True, exist_ok=True)
-    with open(
-        os.open(key_file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb"
-    ) as file:
-        file.write(pem)
+    write_private(key_file, pem)

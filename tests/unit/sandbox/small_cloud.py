@@ -25,9 +25,7 @@ CONTRIBUTOR_DATA = [
     f"{BLOBS}/add/action",
     f"{BLOBS}/move/action",
 ]
-CONTRIBUTOR = [
-    f"{BLOBS.removesuffix('/blobs')}/{verb}" for verb in ("read", "write", "delete")
-]
+CONTRIBUTOR = [f"{BLOBS.removesuffix('/blobs')}/{verb}" for verb in ("read", "write", "delete")]
 
 
 class SmallCloud:
@@ -42,11 +40,7 @@ class SmallCloud:
         return self.resources.get(rid.lower())
 
     def list(self, type: str | None = None) -> list[dict[str, Any]]:
-        return [
-            r
-            for r in self.resources.values()
-            if type is None or r["type"].lower() == type.lower()
-        ]
+        return [r for r in self.resources.values() if type is None or r["type"].lower() == type.lower()]
 
     def put(self, rid: str, body: dict[str, Any]) -> dict[str, Any]:
         provider, *rest = rid.split("/providers/")[1].split("/")
@@ -70,9 +64,7 @@ class SmallCloud:
     def subscribe(self, listener: Any) -> None:
         self.listeners.append(listener)
 
-    def grant(
-        self, principal: str, scope: str, actions: list[str], data: list[str]
-    ) -> None:
+    def grant(self, principal: str, scope: str, actions: list[str], data: list[str]) -> None:
         self.grants.append((principal, scope.lower(), actions, data))
 
     def decide(self, principal_id: str, data_action: str, scope: str) -> bool:
@@ -85,10 +77,7 @@ class SmallCloud:
         return any(
             grant[0] == principal
             and f"{scope.lower()}/".startswith(f"{grant[1]}/")
-            and any(
-                fnmatch.fnmatch(action.lower(), pattern.lower())
-                for pattern in grant[column]
-            )
+            and any(fnmatch.fnmatch(action.lower(), pattern.lower()) for pattern in grant[column])
             for grant in self.grants
         )
 
@@ -121,9 +110,7 @@ def machine(cloud: SmallCloud, name: str, address: str, identities: list[str]) -
                         "name": "ip",
                         "properties": {
                             "privateIPAddress": address,
-                            "subnet": {
-                                "id": f"{NET}/virtualNetworks/vnet/subnets/nodes"
-                            },
+                            "subnet": {"id": f"{NET}/virtualNetworks/vnet/subnets/nodes"},
                         },
                     }
                 ],
@@ -154,13 +141,7 @@ def small_cloud() -> SmallCloud:
     vnet = f"{NET}/virtualNetworks/vnet"
     cloud.put(
         vnet,
-        {
-            "properties": {
-                "subnets": [
-                    {"name": "nodes", "properties": {"addressPrefix": "10.0.1.0/24"}}
-                ]
-            }
-        },
+        {"properties": {"subnets": [{"name": "nodes", "properties": {"addressPrefix": "10.0.1.0/24"}}]}},
     )
     cloud.put(
         ACCOUNT,
@@ -175,28 +156,18 @@ def small_cloud() -> SmallCloud:
         },
     )
     for name in ("raw", "training-data"):
-        cloud.put(
-            f"{ACCOUNT}/blobServices/default/containers/{name}", {"properties": {}}
-        )
+        cloud.put(f"{ACCOUNT}/blobServices/default/containers/{name}", {"properties": {}})
     for group, address in (("blob", "10.0.3.4"), ("dfs", "10.0.3.5")):
         endpoint = f"{NET}/privateEndpoints/lake01-{group}"
         cloud.put(
             f"{NET}/networkInterfaces/lake01-{group}-nic",
-            {
-                "properties": {
-                    "ipConfigurations": [
-                        {"name": "ip", "properties": {"privateIPAddress": address}}
-                    ]
-                }
-            },
+            {"properties": {"ipConfigurations": [{"name": "ip", "properties": {"privateIPAddress": address}}]}},
         )
         cloud.put(
             endpoint,
             {
                 "properties": {
-                    "networkInterfaces": [
-                        {"id": f"{NET}/networkInterfaces/lake01-{group}-nic"}
-                    ],
+                    "networkInterfaces": [{"id": f"{NET}/networkInterfaces/lake01-{group}-nic"}],
                     "privateLinkServiceConnections": [
                         {
                             "name": "c",
@@ -217,20 +188,12 @@ def small_cloud() -> SmallCloud:
         )
         cloud.put(
             f"{endpoint}/privateDnsZoneGroups/default",
-            {
-                "properties": {
-                    "privateDnsZoneConfigs": [
-                        {"name": group, "properties": {"privateDnsZoneId": zone}}
-                    ]
-                }
-            },
+            {"properties": {"privateDnsZoneConfigs": [{"name": group, "properties": {"privateDnsZoneId": zone}}]}},
         )
     train, ingest = identity(cloud, "train", 1), identity(cloud, "ingest", 2)
     machine(cloud, "gpu-0", "10.0.1.4", [train])
     machine(cloud, "ingest-0", "10.0.2.4", [ingest, train])
     data = f"{ACCOUNT}/blobServices/default/containers/training-data"
     cloud.grant("aaaaaaaa-0000-0000-0000-000000000001", data, READER, READER_DATA)
-    cloud.grant(
-        "aaaaaaaa-0000-0000-0000-000000000002", ACCOUNT, CONTRIBUTOR, CONTRIBUTOR_DATA
-    )
+    cloud.grant("aaaaaaaa-0000-0000-0000-000000000002", ACCOUNT, CONTRIBUTOR, CONTRIBUTOR_DATA)
     return cloud

@@ -10,6 +10,7 @@ from small_cloud import ACCOUNT, IDENTITY, NET, SmallCloud, small_cloud
 
 from sandbox.gateway.authorizer import make_app, respond
 from sandbox.gateway.decision import Allow, Answer, Request, decide
+from sandbox.gateway.endpoints import Facts
 from sandbox.identity.tokens import Identity, Tokens
 
 NOW = 1_800_000_000.0
@@ -49,12 +50,10 @@ def judge(
         "uri": uri,
         "client": "10.0.1.4",
         "server": PRIVATE,
-        "authorization": bearer(tokens, cloud, who)
-        if authorization is None
-        else authorization,
+        "authorization": bearer(tokens, cloud, who) if authorization is None else authorization,
         **fields,
     }
-    return decide(cloud, tokens, Request(**request), NOW)
+    return decide(cloud, Facts.of(cloud), tokens, Request(**request), NOW)
 
 
 def code(answer: Allow | Answer) -> str:
@@ -92,25 +91,17 @@ def test_a_reader_reads_its_container(tokens: Tokens, method: str, uri: str) -> 
 
 
 @pytest.mark.parametrize(("method", "uri"), WRITES)
-def test_a_reader_is_refused_when_it_writes(
-    tokens: Tokens, method: str, uri: str
-) -> None:
+def test_a_reader_is_refused_when_it_writes(tokens: Tokens, method: str, uri: str) -> None:
     assert code(judge(tokens, method, uri)) == "403 AuthorizationPermissionMismatch"
 
 
 @pytest.mark.parametrize(("method", "uri"), READS + WRITES)
-def test_a_contributor_of_the_account_reads_and_writes_every_container(
-    tokens: Tokens, method: str, uri: str
-) -> None:
+def test_a_contributor_of_the_account_reads_and_writes_every_container(tokens: Tokens, method: str, uri: str) -> None:
     assert judge(tokens, method, uri, "ingest") == Allow("lake01")
 
 
-@pytest.mark.parametrize(
-    ("method", "uri"), [(m, u.replace("training-data", "raw")) for m, u in READS]
-)
-def test_a_role_on_one_container_says_nothing_about_another(
-    tokens: Tokens, method: str, uri: str
-) -> None:
+@pytest.mark.parametrize(("method", "uri"), [(m, u.replace("training-data", "raw")) for m, u in READS])
+def test_a_role_on_one_container_says_nothing_about_another(tokens: Tokens, method: str, uri: str) -> None:
     assert code(judge(tokens, method, uri)) == "403 AuthorizationPermissionMismatch"
 
 
@@ -118,47 +109,29 @@ def test_a_container_nobody_made_is_for_the_store_to_miss_but_only_after_permiss
     tokens: Tokens,
 ) -> None:
     assert judge(tokens, "GET", "/no-such/a", "ingest") == Allow("lake01")
-    assert (
-        code(judge(tokens, "GET", "/no-such/a", "train"))
-        == "403 AuthorizationPermissionMismatch"
-    )
+    assert code(judge(tokens, "GET", "/no-such/a", "train")) == "403 AuthorizationPermissionMismatch"
 
 
 def test_listing_containers_needs_a_role_on_the_account(tokens: Tokens) -> None:
     assert judge(tokens, "GET", "/?comp=list", "ingest") == Allow("lake01")
-    assert (
-        code(judge(tokens, "GET", "/?comp=list", "train"))
-        == "403 AuthorizationPermissionMismatch"
-    )
+    assert code(judge(tokens, "GET", "/?comp=list", "train")) == "403 AuthorizationPermissionMismatch"
 
 
 def test_a_data_action_is_not_bought_with_a_control_action(tokens: Tokens) -> None:
     cloud = small_cloud()
-    cloud.grants = [
-        ("aaaaaaaa-0000-0000-0000-000000000001", ACCOUNT.lower(), ["*"], [])
-    ]
-    assert (
-        code(judge(tokens, "GET", "/training-data/a", cloud=cloud))
-        == "403 AuthorizationPermissionMismatch"
-    )
-    assert judge(
-        tokens, "GET", "/training-data?restype=container", cloud=cloud
-    ) == Allow("lake01")
+    cloud.grants = [("aaaaaaaa-0000-0000-0000-000000000001", ACCOUNT.lower(), ["*"], [])]
+    assert code(judge(tokens, "GET", "/training-data/a", cloud=cloud)) == "403 AuthorizationPermissionMismatch"
+    assert judge(tokens, "GET", "/training-data?restype=container", cloud=cloud) == Allow("lake01")
 
 
 def test_a_user_delegation_key_needs_its_own_action(tokens: Tokens) -> None:
     cloud = small_cloud()
     uri = "/?restype=service&comp=userdelegationkey"
-    assert (
-        code(judge(tokens, "POST", uri, "ingest", cloud))
-        == "403 AuthorizationPermissionMismatch"
-    )
+    assert code(judge(tokens, "POST", uri, "ingest", cloud)) == "403 AuthorizationPermissionMismatch"
     cloud.grant(
         "aaaaaaaa-0000-0000-0000-000000000002",
         ACCOUNT,
-        [
-            "Microsoft.Storage/storageAccounts/blobServices/generateUserDelegationKey/action"
-        ],
+        ["Microsoft.Storage/storageAccounts/blobServices/generateUserDelegationKey/action"],
         [],
     )
     assert judge(tokens, "POST", uri, "ingest", cloud) == Allow("lake01")
@@ -166,9 +139,7 @@ def test_a_user_delegation_key_needs_its_own_action(tokens: Tokens) -> None:
 
 def test_a_copy_reads_its_source_and_writes_its_destination(tokens: Tokens) -> None:
     source = f"https://{HOST}/raw/a"
-    assert judge(
-        tokens, "PUT", "/training-data/b", "ingest", copy_source=source
-    ) == Allow("lake01")
+    assert judge(tokens, "PUT", "/training-data/b", "ingest", copy_source=source) == Allow("lake01")
     cloud = small_cloud()
     blob = "Microsoft.Storage/storageAccounts/blobServices/containers/blobs"
     cloud.grant("aaaaaaaa-0000-0000-0000-000000000001", DATA, [], [f"{blob}/write"])
@@ -194,14 +165,8 @@ def test_a_copy_reads_its_source_and_writes_its_destination(tokens: Tokens) -> N
 def test_the_public_address_is_refused_before_anything_else_when_public_access_is_off(
     tokens: Tokens,
 ) -> None:
-    assert (
-        code(judge(tokens, "GET", "/training-data/a", server=PUBLIC))
-        == "403 AuthorizationFailure"
-    )
-    assert (
-        code(judge(tokens, "GET", "/training-data/a", server=PUBLIC, authorization=""))
-        == "403 AuthorizationFailure"
-    )
+    assert code(judge(tokens, "GET", "/training-data/a", server=PUBLIC)) == "403 AuthorizationFailure"
+    assert code(judge(tokens, "GET", "/training-data/a", server=PUBLIC, authorization="")) == "403 AuthorizationFailure"
 
 
 def test_the_public_address_serves_an_account_that_is_open_to_it(
@@ -211,33 +176,20 @@ def test_the_public_address_serves_an_account_that_is_open_to_it(
     account = cloud.get(ACCOUNT)
     assert account is not None
     account["properties"] |= {"publicNetworkAccess": "Enabled"}
-    assert judge(
-        tokens, "GET", "/training-data/a", cloud=cloud, server=PUBLIC
-    ) == Allow("lake01")
+    assert judge(tokens, "GET", "/training-data/a", cloud=cloud, server=PUBLIC) == Allow("lake01")
     account["properties"]["networkAcls"] = {"defaultAction": "Deny"}
-    assert (
-        code(judge(tokens, "GET", "/training-data/a", cloud=cloud, server=PUBLIC))
-        == "403 AuthorizationFailure"
-    )
+    assert code(judge(tokens, "GET", "/training-data/a", cloud=cloud, server=PUBLIC)) == "403 AuthorizationFailure"
 
 
 @pytest.mark.parametrize("server", ["10.0.3.5", "10.0.1.1"])
-def test_an_address_that_is_not_the_accounts_blob_endpoint_is_refused(
-    tokens: Tokens, server: str
-) -> None:
-    assert (
-        code(judge(tokens, "GET", "/training-data/a", server=server))
-        == "403 AuthorizationFailure"
-    )
+def test_an_address_that_is_not_the_accounts_blob_endpoint_is_refused(tokens: Tokens, server: str) -> None:
+    assert code(judge(tokens, "GET", "/training-data/a", server=server)) == "403 AuthorizationFailure"
 
 
 def test_a_deleted_endpoint_lets_nobody_in(tokens: Tokens) -> None:
     cloud = small_cloud()
     cloud.delete(f"{NET}/privateEndpoints/lake01-blob")
-    assert (
-        code(judge(tokens, "GET", "/training-data/a", cloud=cloud))
-        == "403 AuthorizationFailure"
-    )
+    assert code(judge(tokens, "GET", "/training-data/a", cloud=cloud)) == "403 AuthorizationFailure"
 
 
 @pytest.mark.parametrize(
@@ -249,13 +201,8 @@ def test_a_deleted_endpoint_lets_nobody_in(tokens: Tokens) -> None:
         ("Bearer x", "/raw/a?SIG=abc"),
     ],
 )
-def test_keys_and_sas_are_refused_where_shared_key_access_is_off(
-    tokens: Tokens, authorization: str, uri: str
-) -> None:
-    assert (
-        code(judge(tokens, "GET", uri, authorization=authorization))
-        == "403 KeyBasedAuthenticationNotPermitted"
-    )
+def test_keys_and_sas_are_refused_where_shared_key_access_is_off(tokens: Tokens, authorization: str, uri: str) -> None:
+    assert code(judge(tokens, "GET", uri, authorization=authorization)) == "403 KeyBasedAuthenticationNotPermitted"
 
 
 def test_a_key_the_sandbox_cannot_verify_is_refused_even_where_keys_are_allowed(
@@ -283,10 +230,7 @@ def test_no_credential_is_told_apart_from_a_bad_one(tokens: Tokens) -> None:
     cloud = small_cloud()
     expired = bearer(tokens, cloud, "train", life_s=-1)
     other = bearer(tokens, cloud, "train", resource="https://management.azure.com/")
-    assert (
-        code(judge(tokens, "GET", "/training-data/a", authorization=""))
-        == "401 NoAuthenticationInformation"
-    )
+    assert code(judge(tokens, "GET", "/training-data/a", authorization="")) == "401 NoAuthenticationInformation"
     for authorization in (expired, other, "Bearer x", "Basic dTpw"):
         answer = judge(tokens, "GET", "/training-data/a", authorization=authorization)
         assert code(answer) == "401 InvalidAuthenticationInfo"
@@ -321,14 +265,7 @@ def test_a_request_that_is_not_understood_is_never_let_through(
 
 
 def test_an_account_that_does_not_exist_is_not_found(tokens: Tokens) -> None:
-    assert (
-        code(
-            judge(
-                tokens, "GET", "/training-data/a", host="nobody.blob.core.windows.net"
-            )
-        )
-        == "404 ResourceNotFound"
-    )
+    assert code(judge(tokens, "GET", "/training-data/a", host="nobody.blob.core.windows.net")) == "404 ResourceNotFound"
 
 
 def test_account_information_tells_hns_from_the_account_and_needs_its_action(
@@ -336,10 +273,7 @@ def test_account_information_tells_hns_from_the_account_and_needs_its_action(
 ) -> None:
     cloud = small_cloud()
     uri = "/training-data?restype=account&comp=properties"
-    assert (
-        code(judge(tokens, "GET", uri, cloud=cloud))
-        == "403 AuthorizationPermissionMismatch"
-    )
+    assert code(judge(tokens, "GET", uri, cloud=cloud)) == "403 AuthorizationPermissionMismatch"
     cloud.grant(
         "aaaaaaaa-0000-0000-0000-000000000001",
         ACCOUNT,
@@ -347,11 +281,7 @@ def test_account_information_tells_hns_from_the_account_and_needs_its_action(
         [],
     )
     answer = judge(tokens, "HEAD", uri, cloud=cloud)
-    assert (
-        isinstance(answer, Answer)
-        and answer.status == 200
-        and dict(answer.headers)["x-ms-is-hns-enabled"] == "true"
-    )
+    assert isinstance(answer, Answer) and answer.status == 200 and dict(answer.headers)["x-ms-is-hns-enabled"] == "true"
 
 
 class Store:
@@ -381,9 +311,7 @@ def round_trip(
             "Authorization": bearer(tokens, cloud, "train"),
             **headers,
         }
-        async with TestClient(
-            TestServer(make_app(cloud, tokens, store, clock=lambda: NOW))
-        ) as client:
+        async with TestClient(TestServer(make_app(cloud, tokens, store, clock=lambda: NOW))) as client:
             asked = await client.get("/authorize", headers=sent)
             shown = await client.get(
                 "/answer",
@@ -404,9 +332,7 @@ def round_trip(
 
 
 def test_a_yes_carries_the_backend_and_its_signature(tokens: Tokens) -> None:
-    status, headers, *_ = round_trip(
-        tokens, Store(), {"X-Sandbox-Uri": "/training-data/a"}
-    )
+    status, headers, *_ = round_trip(tokens, Store(), {"X-Sandbox-Uri": "/training-data/a"})
     assert (status, headers["X-Sandbox-Backend"], headers["X-Sandbox-Sas"]) == (
         204,
         "127.0.0.1:10000",
@@ -415,33 +341,18 @@ def test_a_yes_carries_the_backend_and_its_signature(tokens: Tokens) -> None:
 
 
 def test_a_no_becomes_azures_xml_with_its_code_and_a_request_id(tokens: Tokens) -> None:
-    status, headers, shown, body, answer = round_trip(
-        tokens, Store(), {"X-Sandbox-Uri": "/raw/a"}
-    )
+    status, headers, shown, body, answer = round_trip(tokens, Store(), {"X-Sandbox-Uri": "/raw/a"})
     assert status == 403 and "X-Sandbox-Sas" not in headers and shown == 403
-    assert (
-        answer["x-ms-error-code"] == "AuthorizationPermissionMismatch"
-        and len(answer["x-ms-request-id"]) == 36
-    )
-    assert (
-        ElementTree.fromstring(body).findtext("Code")
-        == "AuthorizationPermissionMismatch"
-    )
+    assert answer["x-ms-error-code"] == "AuthorizationPermissionMismatch" and len(answer["x-ms-request-id"]) == 36
+    assert ElementTree.fromstring(body).findtext("Code") == "AuthorizationPermissionMismatch"
 
 
 def test_a_store_that_does_not_start_is_a_503_that_says_why(tokens: Tokens) -> None:
-    status, _, shown, body, _ = round_trip(
-        tokens, Store(broken=True), {"X-Sandbox-Uri": "/training-data/a"}
-    )
+    status, _, shown, body, _ = round_trip(tokens, Store(broken=True), {"X-Sandbox-Uri": "/training-data/a"})
     assert (status, shown) == (403, 503) and "node is not installed" in body
 
 
-def test_a_head_request_is_refused_without_a_body_and_an_unreadable_answer_is_no_pass() -> (
-    None
-):
+def test_a_head_request_is_refused_without_a_body_and_an_unreadable_answer_is_no_pass() -> None:
     refusal = respond(Answer(403, "AuthorizationFailure", "no"), "HEAD")
-    assert (
-        refusal.headers["x-ms-error-code"] == "AuthorizationFailure"
-        and not refusal.body
-    )
+    assert refusal.headers["x-ms-error-code"] == "AuthorizationFailure" and not refusal.body
     assert respond(Answer.unpacked("garbage"), "GET").status == 500

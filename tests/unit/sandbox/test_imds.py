@@ -42,14 +42,10 @@ def ask(
             caller=lambda request: address,
         )
         async with TestClient(TestServer(app)) as client:
-            response = await client.get(
-                path, headers={"Metadata": "true"} if headers is None else headers
-            )
+            response = await client.get(path, headers={"Metadata": "true"} if headers is None else headers)
             return (
                 response.status,
-                await response.json()
-                if response.content_type == "application/json"
-                else await response.text(),
+                await response.json() if response.content_type == "application/json" else await response.text(),
             )
 
     return asyncio.run(run())
@@ -59,27 +55,15 @@ def test_a_vm_with_one_identity_gets_its_token_without_naming_it(
     tokens: Tokens,
 ) -> None:
     status, body = ask(tokens, TOKEN, GPU)
-    assert (
-        status == 200
-        and body["client_id"] == TRAIN_CLIENT
-        and body["token_type"] == "Bearer"
-    )
-    assert (
-        body["expires_on"] == str(int(NOW) + 86_400)
-        and body["resource"] == "https://storage.azure.com"
-    )
+    assert status == 200 and body["client_id"] == TRAIN_CLIENT and body["token_type"] == "Bearer"
+    assert body["expires_on"] == str(int(NOW) + 86_400) and body["resource"] == "https://storage.azure.com"
     claims = tokens.verify(body["access_token"], NOW)
-    assert (
-        isinstance(claims, Claims)
-        and claims.principal_id == "aaaaaaaa-0000-0000-0000-000000000001"
-    )
+    assert isinstance(claims, Claims) and claims.principal_id == "aaaaaaaa-0000-0000-0000-000000000001"
 
 
 def test_several_identities_without_a_selector_are_refused(tokens: Tokens) -> None:
     status, body = ask(tokens, TOKEN, INGEST)
-    assert status == 400 and body["error_description"].startswith(
-        "Multiple user assigned identities exist"
-    )
+    assert status == 400 and body["error_description"].startswith("Multiple user assigned identities exist")
 
 
 @pytest.mark.parametrize(
@@ -91,9 +75,7 @@ def test_several_identities_without_a_selector_are_refused(tokens: Tokens) -> No
         f"msi_res_id={IDENTITY.upper()}/INGEST",
     ],
 )
-def test_an_identity_is_chosen_by_client_object_or_resource_id(
-    tokens: Tokens, selector: str
-) -> None:
+def test_an_identity_is_chosen_by_client_object_or_resource_id(tokens: Tokens, selector: str) -> None:
     status, body = ask(tokens, f"{TOKEN}&{selector}", INGEST)
     assert status == 200 and body["client_id"] == INGEST_CLIENT
 
@@ -135,9 +117,7 @@ def test_a_request_without_the_metadata_header_or_with_a_proxy_is_refused(
         f"{TOKEN}&client_id={TRAIN_CLIENT}&mi_res_id=x",
     ],
 )
-def test_a_wrong_version_no_resource_or_two_selectors_are_refused(
-    tokens: Tokens, path: str
-) -> None:
+def test_a_wrong_version_no_resource_or_two_selectors_are_refused(tokens: Tokens, path: str) -> None:
     assert ask(tokens, path, GPU)[0] == 400
 
 
@@ -156,20 +136,14 @@ def test_a_system_assigned_identity_is_the_default(tokens: Tokens) -> None:
         "principalId": "system",
         "tenantId": "t",
     }
-    claims = tokens.verify(
-        ask(tokens, TOKEN, INGEST, cloud=cloud)[1]["access_token"], NOW
-    )
+    claims = tokens.verify(ask(tokens, TOKEN, INGEST, cloud=cloud)[1]["access_token"], NOW)
     assert isinstance(claims, Claims) and claims.principal_id == "system"
 
 
 def test_the_instance_document_says_what_the_vm_is(tokens: Tokens) -> None:
     status, body = ask(tokens, "/metadata/instance?api-version=2021-02-01", GPU)
     compute, interface = body["compute"], body["network"]["interface"][0]
-    assert (
-        status == 200
-        and compute["name"] == "gpu-0"
-        and compute["vmSize"] == "Standard_ND96isr_H100_v5"
-    )
+    assert status == 200 and compute["name"] == "gpu-0" and compute["vmSize"] == "Standard_ND96isr_H100_v5"
     assert (
         compute["tags"] == "owner:ml;role:train"
         and compute["resourceGroupName"] == "rg-app"
@@ -184,15 +158,10 @@ def test_the_instance_document_says_what_the_vm_is(tokens: Tokens) -> None:
 def test_one_leaf_of_the_instance_document_comes_as_text(tokens: Tokens) -> None:
     path = "/metadata/instance/network/interface/0/ipv4/ipAddress/0/privateIpAddress?api-version=2021-02-01&format=text"
     assert ask(tokens, path, GPU) == (200, GPU)
-    assert (
-        ask(tokens, "/metadata/instance/compute/nothing?api-version=2021-02-01", GPU)[0]
-        == 404
-    )
+    assert ask(tokens, "/metadata/instance/compute/nothing?api-version=2021-02-01", GPU)[0] == 404
 
 
-def test_the_vm_id_stays_the_same_for_the_same_vm(
-    tokens: Tokens, tmp_path: Path
-) -> None:
+def test_the_vm_id_stays_the_same_for_the_same_vm(tokens: Tokens, tmp_path: Path) -> None:
     ids = {
         ask(
             tokens,
