@@ -105,8 +105,9 @@ _UNVERIFIED = Answer(
 
 
 def decide(cloud: Cloud, facts: Facts, tokens: Tokens, request: Request, now: float) -> Allow | Answer:
-    """Given a request, the cloud's facts and the time (seconds since the epoch), return whether it passes, in the order Azure Storage
-    checks.
+    """Given a request, the cloud's facts and the time (seconds since the epoch), return whether it passes.
+
+    The checks come in Azure Storage's order.
     """
     name, _, rest = request.host.partition(":")[0].partition(".")
     account = facts.accounts.get(name)
