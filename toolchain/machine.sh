@@ -30,6 +30,8 @@ check_sandbox_machine() {
         "the node image is a Debian made from the machine's own apt sources" "use Debian 12 or Ubuntu 24.04"
     [ -c /dev/fuse ] || problem "/dev/fuse" "nodes mount their training data with FUSE" \
         "modprobe fuse; in a container: start it with --device /dev/fuse"
+    [ -c /dev/loop-control ] || problem "/dev/loop-control" "the disks of nodes are loop devices" \
+        "modprobe loop; in a container: start it with --privileged"
     if [ "$(id -u)" != 0 ]; then
         problem "root" "namespaces, loop devices and mounts of simulated nodes need it" \
             "run it as root (sudo ./run …), or on a machine where you may; \`./run tests unit\` needs no root"

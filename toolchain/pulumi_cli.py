@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import time
-import urllib.error
 import urllib.request
 from pathlib import Path
 
@@ -58,11 +57,17 @@ def _install(context: Context, wanted: dict[str, str], folder: Path) -> None:
             WHY,
             "check the network, or set FEEDLINE_TOOLCHAIN=registry to build the CLI from its Go module",
         )
+    if answers:
+        try:
+            with files.appearing(folder) as fresh:
+                _install_officially(context, wanted, fresh)
+            return
+        except SetupError as error:
+            if context.route == "official":
+                raise
+            context.say(f"the official installer failed, so the registry route it is. It said:\n{error}")
     with files.appearing(folder) as fresh:
-        if answers:
-            _install_officially(context, wanted, fresh)
-        else:
-            _build(context, wanted, fresh)
+        _build(context, wanted, fresh)
 
 
 def site_answers(url: str) -> bool:
@@ -71,21 +76,25 @@ def site_answers(url: str) -> bool:
         request = urllib.request.Request(url, method="HEAD")
         with urllib.request.urlopen(request, timeout=SITE_PATIENCE_S) as answer:
             return bool(answer.status == 200)
-    except (urllib.error.URLError, TimeoutError, OSError):
+    except OSError:  # URLError and TimeoutError are OSErrors
         return False
 
 
 def _install_officially(context: Context, wanted: dict[str, str], fresh: Path) -> None:
     context.say(f"installing Pulumi v{wanted['version']} with its official installer")
     script = fresh / "install.sh"
-    with urllib.request.urlopen(wanted["installer"], timeout=30) as answer:
-        script.write_bytes(answer.read())
-    commands.run(
-        ["sh", script, "--version", wanted["version"], "--install-root", fresh, "--no-edit-path"],
-        WHY,
-        "set FEEDLINE_TOOLCHAIN=registry to build the CLI from its Go module instead",
-    )
+    hint = "set FEEDLINE_TOOLCHAIN=registry to build the CLI from its Go module instead"
+    try:
+        with urllib.request.urlopen(wanted["installer"], timeout=30) as answer:
+            script.write_bytes(answer.read())
+    except OSError as error:  # URLError and TimeoutError are OSErrors
+        raise SetupError(f"{wanted['installer']} could not be read: {error}", WHY, hint) from error
+    options = ["--version", wanted["version"], "--install-root", str(fresh), "--no-edit-path"]
+    commands.run(["sh", script, *options], WHY, hint)
     script.unlink()
+    said = commands.output_of([fresh / "bin" / "pulumi", "version"])
+    if first_version(said or "") != wanted["version"]:
+        raise SetupError(f"the official installer brought no working v{wanted['version']}, but {said!r}", WHY, hint)
     (fresh / "SOURCE").write_text("official installer\n")
 
 

@@ -30,13 +30,13 @@ def ensure(context: Context) -> Tool:
 
 
 def shim_text(context: Context) -> str:
-    """Return the plugin: a line that becomes the provider of this checkout. -P: nothing comes from the program's folder."""
+    """Return the plugin: it becomes the provider of this checkout. -P: nothing comes from the program's folder."""
     checkout, python = shlex.quote(str(context.checkout)), shlex.quote(str(context.python))
     return f'#!/bin/sh\nPYTHONPATH={checkout} exec {python} -P -u -m {PROVIDER} "$@"\n'
 
 
 def wheel_version(context: Context) -> str:
-    """Return the plugin version that the installed pulumi_azure_native asks for. Raise SetupError if it is not there."""
+    """Return the plugin version that pulumi_azure_native asks for. Raise SetupError if it is not there."""
     found = list(context.venv.glob("lib/python3*/site-packages/pulumi_azure_native/pulumi-plugin.json"))
     if not found:
         raise SetupError("pulumi_azure_native is not in .venv", "it declares Azure's resources", "run ./run setup")

@@ -1,4 +1,4 @@
-"""feedline/ decides and touches nothing. (Which room may import which: the import-linter contracts in pyproject.toml.)"""
+"""feedline/ decides and touches nothing. (Which room may import which: see import-linter in pyproject.toml.)"""
 
 import ast
 import sys
@@ -10,10 +10,10 @@ import pytest
 FEEDLINE = Path(__file__).resolve().parents[2] / "feedline"
 # Standard modules that reach a file, socket, clock, process, environment or chance.
 EFFECTS = {
-    "asyncio", "builtins", "ctypes", "fcntl", "fileinput", "ftplib", "getpass", "glob", "http", "importlib", "io", "mmap",
-    "multiprocessing", "os", "pathlib", "pickle", "platform", "pty", "random", "runpy", "sched", "secrets", "select",
-    "selectors", "shelve", "shutil", "signal", "smtplib", "socket", "socketserver", "sqlite3", "ssl", "subprocess", "sys",
-    "syslog", "tempfile", "threading", "time", "tty", "webbrowser",
+    "asyncio", "builtins", "ctypes", "fcntl", "fileinput", "ftplib", "getpass", "glob", "http", "importlib", "io",
+    "mmap", "multiprocessing", "os", "pathlib", "pickle", "platform", "pty", "random", "runpy", "sched", "secrets",
+    "select", "selectors", "shelve", "shutil", "signal", "smtplib", "socket", "socketserver", "sqlite3", "ssl",
+    "subprocess", "sys", "syslog", "tempfile", "threading", "time", "tty", "webbrowser",
 }  # fmt: skip
 CALLS = {"open", "input", "print", "exec", "eval", "__import__"}
 CLOCKS = {"now", "today", "utcnow"}  # of datetime and date

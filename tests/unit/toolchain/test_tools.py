@@ -1,6 +1,10 @@
 """Which tool wins: the machine's own where it is right, else the cached one; and what is said when neither is there."""
 
+import functools
+import http.server
 import os
+import threading
+from dataclasses import replace
 
 import pytest
 
@@ -93,9 +97,8 @@ def test_the_official_hosts_are_left_alone(context, cached_pulumi):
 
 def test_the_official_route_says_what_to_do_when_the_site_is_silent(context, path_folder, monkeypatch):
     monkeypatch.setattr(pulumi_cli, "site_answers", lambda url: False)
-    official = type(context)(context.checkout, context.cache, "official")
     with pytest.raises(SetupError, match="FEEDLINE_TOOLCHAIN=registry"):
-        pulumi_cli.ensure(official)
+        pulumi_cli.ensure(replace(context, route="official"))
 
 
 def test_the_registry_route_never_asks_the_site(context, path_folder, monkeypatch):
@@ -111,6 +114,50 @@ def fake_build(fresh):
     (fresh / "bin").mkdir()
     (fresh / "bin" / "pulumi").write_text("")
     (fresh / "SOURCE").write_text("registry: built\n")
+
+
+INSTALLER = """#!/bin/sh
+# In the manner of get.pulumi.com: --version V --install-root DIR --no-edit-path
+[ "$1 $3 $5" = "--version --install-root --no-edit-path" ] || exit 9
+mkdir "$4/bin" && printf '#!/bin/sh\\necho v%s\\n' "{version}" >"$4/bin/pulumi" && chmod +x "$4/bin/pulumi"
+"""
+
+
+@pytest.fixture
+def official_site(tmp_path, monkeypatch):
+    """A site on the loopback address that serves an installer; returns a function that sets which version it brings."""
+    (tmp_path / "site").mkdir()
+    handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=str(tmp_path / "site"))
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    monkeypatch.setitem(pinned()["pulumi"], "installer", f"http://127.0.0.1:{server.server_port}/install.sh")
+    yield lambda version: (tmp_path / "site" / "install.sh").write_text(INSTALLER.replace("{version}", version))
+    server.shutdown()
+    server.server_close()
+
+
+def test_the_official_installer_is_used_where_its_site_answers(context, path_folder, official_site):
+    official_site(pinned()["pulumi"]["version"])
+    tool = pulumi_cli.ensure(replace(context, route="auto"))
+    assert tool.source == "official installer"
+    assert os.access(tool.path, os.X_OK)
+
+
+def test_a_wrong_version_from_the_installer_is_refused_and_leaves_nothing(context, path_folder, official_site):
+    official_site("3.0.0")
+    with pytest.raises(SetupError, match="v3.0.0"):
+        pulumi_cli.ensure(replace(context, route="official"))
+    assert not pulumi_cli.folder_of(context).exists()
+
+
+def test_an_installer_that_fails_makes_the_automatic_route_build(context, path_folder, official_site, monkeypatch):
+    official_site("3.0.0")
+    monkeypatch.setattr(pulumi_cli, "_build", lambda context, wanted, fresh: fake_build(fresh))
+    assert pulumi_cli.ensure(replace(context, route="auto")).source == "registry: built"
+
+
+def test_a_site_that_is_not_there_does_not_answer():
+    assert not pulumi_cli.site_answers("http://127.0.0.1:9/install.sh")
 
 
 def test_missing_debian_packages_are_told_all_at_once_with_why(context, monkeypatch):
