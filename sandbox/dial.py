@@ -6,6 +6,7 @@ script and one connect is several times faster than entering a namespace with ns
 
 import asyncio
 import contextlib
+import ipaddress
 from collections.abc import Callable
 from pathlib import Path
 
@@ -18,7 +19,7 @@ async def serve(socket: Path, resolve: Callable[[str], str] = lambda host: host)
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             host, port = (await asyncio.wait_for(reader.readline(), 5)).decode().split()
-            inside = await asyncio.wait_for(asyncio.open_connection(resolve(host), int(port)), 10)
+            inside = await asyncio.wait_for(asyncio.open_connection(_address(resolve(host)), int(port)), 10)
         except (OSError, ValueError, TimeoutError) as failed:
             writer.write(f"cannot connect: {failed or type(failed).__name__}\n".encode())
             await _close(writer)
@@ -28,6 +29,14 @@ async def serve(socket: Path, resolve: Callable[[str], str] = lambda host: host)
         await asyncio.gather(_close(inside[1]), _close(writer))
 
     return await asyncio.start_unix_server(handle, path=str(socket), limit=1 << 20)
+
+
+def _address(host: str) -> str:
+    """Return the address as it is. Raise ValueError for a name: names of the fabric are its nodes' alone."""
+    try:
+        return str(ipaddress.ip_address(host))
+    except ValueError:
+        raise ValueError(f"no node is called {host}") from None
 
 
 async def _copy(source: asyncio.StreamReader, target: asyncio.StreamWriter) -> None:

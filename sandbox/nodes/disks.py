@@ -57,7 +57,7 @@ def copy_image(image: Path, disk: Path) -> None:
     """Given the node image, make a node's OS disk of it: a sparse copy, whole or not there at all."""
     disk.parent.mkdir(parents=True, exist_ok=True)
     part = disk.with_suffix(".part")
-    run(["cp", "--sparse=always", "--reflink=auto", str(image), str(part)], timeout=120)
+    run(["cp", "--reflink=auto", str(image), str(part)], timeout=120)
     part.rename(disk)
 
 
