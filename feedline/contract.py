@@ -1,4 +1,5 @@
-"""Contract v1: what `pulumi up` made, as the one JSON document the runbook reads. `infra` and `scripts` meet only here."""
+"""Contract v1: what `pulumi up` made, as the one JSON document the runbook reads. `infra` and `scripts` meet only
+here."""
 
 from __future__ import annotations
 
@@ -14,7 +15,8 @@ VERSION = 1
 
 @dataclass(frozen=True)
 class Account:
-    """A storage account. `protocol` is the data protocol to use (`blob`, or `dfs`); endpoints are https URLs without slash."""
+    """A storage account. `protocol` is the data protocol to use (`blob`, or `dfs`); endpoints are https URLs without
+    slash."""
 
     name: str
     resource_id: str
@@ -28,7 +30,8 @@ class Account:
 
 @dataclass(frozen=True)
 class Grant:
-    """What an identity may do in a container: `read`, `write` (read, add, change, delete) or `append` (read, add, no delete)."""
+    """What an identity may do in a container: `read`, `write` (read, add, change, delete) or `append` (read, add, no
+    delete)."""
 
     account: str
     container: str
@@ -48,7 +51,8 @@ class Identity:
 
 @dataclass(frozen=True)
 class Node:
-    """A VM. `role` is `train` or `ingest`, `identity` the managed identity it works as, `vm_id` Azure's unique VM id."""
+    """A VM. `role` is `train` or `ingest`, `identity` the managed identity it works as, `vm_id` Azure's unique VM
+    id."""
 
     name: str
     role: str
@@ -61,7 +65,8 @@ class Node:
 
 @dataclass(frozen=True)
 class Ssh:
-    """How to get in. `via` is `direct` (VPN), `jump` (ProxyJump through `jump`) or `command` (a ProxyCommand, `%h %p`)."""
+    """How to get in. `via` is `direct` (VPN), `jump` (ProxyJump through `jump`) or `command` (a ProxyCommand, `%h
+    %p`)."""
 
     user: str
     via: str
@@ -86,10 +91,12 @@ class Mount:
 
 @dataclass(frozen=True)
 class Workload:
-    """What the GPUs eat, as MLPerf Storage counts it: one step = `batch` records of `record_bytes`, then `compute_s` of work.
+    """What the GPUs eat, as MLPerf Storage counts it: one step = `batch` records of `record_bytes`, then `compute_s`
+    of work.
 
-    Demand per accelerator = record_bytes * batch / compute_s bytes/s. `au_target` is the least accelerator utilisation (0..1).
-    `loaders` is the number of reader threads per accelerator. `source` says where the numbers come from.
+    Demand per accelerator = record_bytes * batch / compute_s bytes/s. `au_target` is the least accelerator
+    utilisation (0..1). `loaders` is the number of reader threads per accelerator. `source` says where the numbers
+    come from.
     """
 
     name: str
@@ -164,13 +171,18 @@ class Contract:
         version = raw.get("version")
         if version != VERSION:
             raise OperationError(
-                f"contract version {version!r}, this runbook reads version {VERSION}", where=where,
-                hint="run `pulumi up` with the same release of Feedline as the runbook, then try again")
+                f"contract version {version!r}, this runbook reads version {VERSION}",
+                where=where,
+                hint="run `pulumi up` with the same release of Feedline as the runbook, then try again",
+            )
         problems: list[str] = []
         contract = _build(cls, raw, "", problems)
         if problems:
-            raise OperationError("\n".join([f"{len(problems)} problems:", *(f"  - {p}" for p in problems)]), where=where,
-                                 hint="the contract is written by `pulumi up`; export it again instead of editing it")
+            raise OperationError(
+                "\n".join([f"{len(problems)} problems:", *(f"  - {p}" for p in problems)]),
+                where=where,
+                hint="the contract is written by `pulumi up`; export it again instead of editing it",
+            )
         assert isinstance(contract, cls)
         return contract
 
@@ -180,7 +192,9 @@ class Contract:
         try:
             raw = json.loads(text)
         except json.JSONDecodeError as error:
-            raise OperationError(f"not JSON: {error}", where=where, hint="export it with `pulumi stack output contract`") from error
+            raise OperationError(
+                f"not JSON: {error}", where=where, hint="export it with `pulumi stack output contract`"
+            ) from error
         if not isinstance(raw, dict):
             raise OperationError("not a JSON object", where=where, hint="export it with `pulumi stack output contract`")
         return cls.parse(raw, where=where)
@@ -190,7 +204,9 @@ def _named(items: tuple[Any, ...], name: str, kind: str) -> Any:
     for item in items:
         if item.name == name:
             return item
-    raise OperationError(f"no {kind} named {name!r} in the contract", hint=f"there are: {', '.join(i.name for i in items)}")
+    raise OperationError(
+        f"no {kind} named {name!r} in the contract", hint=f"there are: {', '.join(i.name for i in items)}"
+    )
 
 
 def _build(kind: Any, raw: Any, path: str, problems: list[str]) -> Any:
@@ -217,7 +233,9 @@ def _build(kind: Any, raw: Any, path: str, problems: list[str]) -> Any:
             return ()
         return tuple(_build(get_args(kind)[0], item, f"{path}[{i}]", problems) for i, item in enumerate(raw))
     if get_origin(kind) not in (None, Mapping) and type(None) in get_args(kind):
-        return None if raw is None else _build(next(a for a in get_args(kind) if a is not type(None)), raw, path, problems)
+        return (
+            None if raw is None else _build(next(a for a in get_args(kind) if a is not type(None)), raw, path, problems)
+        )
     if _fits(kind, raw):
         return float(raw) if kind is float else int(raw) if kind is int else raw
     problems.append(f"{here}: expected {getattr(kind, '__name__', 'an object')}, got {raw!r}")
@@ -229,7 +247,9 @@ def _fits(kind: Any, raw: Any) -> bool:
         return isinstance(raw, bool)
     if kind in (int, float):
         # Pulumi carries every number as a double: 8.0 is the integer 8.
-        return isinstance(raw, (int, float)) and not isinstance(raw, bool) and (kind is float or float(raw).is_integer())
+        return (
+            isinstance(raw, (int, float)) and not isinstance(raw, bool) and (kind is float or float(raw).is_integer())
+        )
     if kind is str:
         return isinstance(raw, str)
     return isinstance(raw, Mapping)

@@ -1,4 +1,5 @@
-"""The manifest of a data set: every file with its size and hashes, and one hash over all of it. Written once, then sealed."""
+"""The manifest of a data set: every file with its size and hashes, and one hash over all of it. Written once, then
+sealed."""
 
 from __future__ import annotations
 
@@ -15,7 +16,8 @@ VERSION = 1
 
 @dataclass(frozen=True, order=True)
 class Entry:
-    """A file: its path below the data set's prefix, size in bytes, MD5 (what the service stores) and SHA-256, both as hex."""
+    """A file: its path below the data set's prefix, size in bytes, MD5 (what the service stores) and SHA-256, both as
+    hex."""
 
     path: str
     size: int
@@ -49,7 +51,13 @@ class Manifest:
     def dumps(self) -> str:
         """Return the manifest as JSON text, the same bytes for the same data set."""
         files = [asdict(entry) for entry in self.entries]
-        head = {"version": VERSION, "dataset": self.dataset, "count": self.count, "bytes": self.bytes, "digest": self.digest}
+        head = {
+            "version": VERSION,
+            "dataset": self.dataset,
+            "count": self.count,
+            "bytes": self.bytes,
+            "digest": self.digest,
+        }
         return json.dumps({**head, "files": files}, indent=1, sort_keys=True) + "\n"
 
     @classmethod
@@ -59,17 +67,27 @@ class Manifest:
 
     @classmethod
     def loads(cls, text: str, *, where: str = "manifest") -> Manifest:
-        """Given JSON text, return the manifest. Raise OperationError if it is not one, or if it does not match its own hash."""
+        """Given JSON text, return the manifest. Raise OperationError if it is not one, or if it does not match its
+        own hash."""
         try:
             raw: Mapping[str, Any] = json.loads(text)
             if raw["version"] != VERSION:
-                raise OperationError(f"version {raw['version']!r}, this release reads {VERSION}", where=where, hint="update Feedline")
-            manifest = cls.of(raw["dataset"], (Entry(f["path"], int(f["size"]), f["md5"], f["sha256"]) for f in raw["files"]))
+                raise OperationError(
+                    f"version {raw['version']!r}, this release reads {VERSION}", where=where, hint="update Feedline"
+                )
+            manifest = cls.of(
+                raw["dataset"], (Entry(f["path"], int(f["size"]), f["md5"], f["sha256"]) for f in raw["files"])
+            )
         except (json.JSONDecodeError, KeyError, TypeError, ValueError) as error:
-            raise OperationError(f"not a manifest: {error!r}", where=where, hint="ingest the data set again under a new name") from error
+            raise OperationError(
+                f"not a manifest: {error!r}", where=where, hint="ingest the data set again under a new name"
+            ) from error
         if manifest.digest != raw.get("digest"):
-            raise OperationError("its entries do not match its own hash: it was edited or damaged", where=where,
-                                 hint="do not trust this data set; ingest it again under a new name")
+            raise OperationError(
+                "its entries do not match its own hash: it was edited or damaged",
+                where=where,
+                hint="do not trust this data set; ingest it again under a new name",
+            )
         return manifest
 
 
@@ -88,7 +106,8 @@ class Difference:
 
 
 def compare(manifest: Manifest, listed: Mapping[str, tuple[int, str]]) -> Difference:
-    """Given a manifest and what the service lists (path → size in bytes, stored MD5 as hex or ""), return the differences."""
+    """Given a manifest and what the service lists (path → size in bytes, stored MD5 as hex or ""), return the
+    differences."""
     wanted = {entry.path: entry for entry in manifest.entries}
     both = [entry for path, entry in wanted.items() if path in listed]
     same_size = [entry for entry in both if listed[entry.path][0] == entry.size]

@@ -11,10 +11,11 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Step:
-    """One change on a node: a command (`argv`), a file (`path` + `content`) or a folder (`path` alone). `why` is for people.
+    """One change on a node: a command (`argv`), a file (`path` + `content`) or a folder (`path` alone). `why` is for
+    people.
 
-    `mode` is an octal file mode such as 0o644, `owner` is `user:group`. `destroys` names what the step wipes, if anything
-    (`/dev/nvme0n1`): such a plan asks for the cluster's name before it runs.
+    `mode` is an octal file mode such as 0o644, `owner` is `user:group`. `destroys` names what the step wipes, if
+    anything (`/dev/nvme0n1`): such a plan asks for the cluster's name before it runs.
     """
 
     why: str

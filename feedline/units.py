@@ -11,7 +11,13 @@ def human_bytes(count: float) -> str:
     for size, unit in ((TB, "TB"), (GB, "GB"), (MB, "MB"), (KB, "kB")):
         if abs(count) >= size:
             value = count / size
-            return f"{value:.0f} {unit}" if value >= 100 else f"{value:.1f} {unit}" if value >= 10 else f"{value:.2f} {unit}"
+            return (
+                f"{value:.0f} {unit}"
+                if value >= 100
+                else f"{value:.1f} {unit}"
+                if value >= 10
+                else f"{value:.2f} {unit}"
+            )
     return f"{count:.0f} B"
 
 

@@ -25,9 +25,9 @@ _RANK = {status: rank for rank, status in enumerate(Status)}
 class Verdict:
     """One judged check.
 
-    `gate` is the runbook task (`validate`), `check` the thing judged in it (`nvme-warm feed`), `subject` the node, identity
-    or data set. `reason` is a stable code (`CACHE_ON_OS_DISK`), `message` a sentence with the numbers needed to judge.
-    `value`, `lower`, `upper` are in `unit`; `evidence` holds counters and raw facts as JSON values.
+    `gate` is the runbook task (`validate`), `check` the thing judged in it (`nvme-warm feed`), `subject` the node,
+    identity or data set. `reason` is a stable code (`CACHE_ON_OS_DISK`), `message` a sentence with the numbers needed
+    to judge. `value`, `lower`, `upper` are in `unit`; `evidence` holds counters and raw facts as JSON values.
     """
 
     gate: str
@@ -58,9 +58,33 @@ def worst(statuses: Iterable[Status]) -> Status:
     return max(statuses, key=_RANK.__getitem__, default=Status.NOT_MEASURED)
 
 
-def bounded(gate: str, check: str, subject: str, *, value: float, lower: float | None = None, upper: float | None = None,
-            unit: str, reason: str, message: str, hint: str = "", evidence: Mapping[str, Any] | None = None) -> Verdict:
+def bounded(
+    gate: str,
+    check: str,
+    subject: str,
+    *,
+    value: float,
+    lower: float | None = None,
+    upper: float | None = None,
+    unit: str,
+    reason: str,
+    message: str,
+    hint: str = "",
+    evidence: Mapping[str, Any] | None = None,
+) -> Verdict:
     """Given a measured value and its bounds (inclusive), return PASS inside them, FAIL with `reason` outside."""
     inside = (lower is None or value >= lower) and (upper is None or value <= upper)
-    return Verdict(gate, check, subject, Status.PASS if inside else Status.FAIL, "OK" if inside else reason, message,
-                   "" if inside else hint, value, lower, upper, unit, evidence or {})
+    return Verdict(
+        gate,
+        check,
+        subject,
+        Status.PASS if inside else Status.FAIL,
+        "OK" if inside else reason,
+        message,
+        "" if inside else hint,
+        value,
+        lower,
+        upper,
+        unit,
+        evidence or {},
+    )

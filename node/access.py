@@ -1,4 +1,5 @@
-"""Verb `access`: ask the data plane, as this node's identity, everything the contract promises and everything it forbids."""
+"""Verb `access`: ask the data plane, as this node's identity, everything the contract promises and everything it
+forbids."""
 
 from __future__ import annotations
 
@@ -12,14 +13,15 @@ from feedline.verdict import Verdict
 from feedline.verdicts.access import Attempt, judge, settled
 
 DEADLINE_S = 300.0
-"""How long a refusal may still be propagation. Azure documents up to ten minutes for data-plane roles; most take one."""
+"""How long a refusal may still be propagation. Azure documents up to ten minutes for data-plane roles; most take
+one."""
 
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.5, 10.0
 
 
 def run(request: Mapping[str, Any], progress: Callable[..., None]) -> dict[str, Any]:
-    """Given a request of the node protocol, ask every probe of this node's identity and return the verdicts. Changes nothing
-    but one small probe blob a node. `options.deadline_s` bounds the wait for propagation."""
+    """Given a request of the node protocol, ask every probe of this node's identity and return the verdicts. Changes
+    nothing but one small probe blob a node. `options.deadline_s` bounds the wait for propagation."""
     from node.blob import Store
 
     contract = Contract.parse(request["contract"])
@@ -36,12 +38,19 @@ def run(request: Mapping[str, Any], progress: Callable[..., None]) -> dict[str, 
             stores[key] = Store(contract.account(probe.account).blob_endpoint, probe.container, identity.client_id)
         attempts = _ask(stores[key], probe, f"{PROBE_FOLDER}/{node.name}", deadline)
         verdicts.append(judge(probe, attempts, node.name))
-    return {"facts": {"identity": identity.name, "probes": len(questions)}, "plan": None, "applied": [], "changed": False,
-            "verdicts": [verdict.as_dict() for verdict in verdicts], "measurements": {}}
+    return {
+        "facts": {"identity": identity.name, "probes": len(questions)},
+        "plan": None,
+        "applied": [],
+        "changed": False,
+        "verdicts": [verdict.as_dict() for verdict in verdicts],
+        "measurements": {},
+    }
 
 
 def _ask(store: Any, probe: Probe, blob: str, deadline: float) -> list[Attempt]:
-    """Ask until the answer is settled or the deadline is over; the pause grows only while propagation is what we wait for."""
+    """Ask until the answer is settled or the deadline is over; the pause grows only while propagation is what we wait
+    for."""
     attempts: list[Attempt] = []
     pause = FIRST_PAUSE_S
     while True:

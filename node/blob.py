@@ -14,6 +14,7 @@ from typing import Any
 from azure.core.exceptions import AzureError, ClientAuthenticationError, HttpResponseError, ServiceRequestError
 from azure.identity import CredentialUnavailableError, ManagedIdentityCredential
 from azure.storage.blob import ContainerClient, ContentSettings
+
 from feedline.verdicts.access import Attempt
 
 CONNECT_S, READ_S = 10, 60
@@ -36,11 +37,18 @@ class Store:
         self._credential = ManagedIdentityCredential(client_id=client_id)
 
     def _client(self, *, retries: int = 0) -> ContainerClient:
-        return ContainerClient(self._endpoint, self._container, credential=self._credential, retry_total=retries,
-                               connection_timeout=CONNECT_S, read_timeout=READ_S)
+        return ContainerClient(
+            self._endpoint,
+            self._container,
+            credential=self._credential,
+            retry_total=retries,
+            connection_timeout=CONNECT_S,
+            read_timeout=READ_S,
+        )
 
     def attempt(self, operation: str, blob: str) -> Attempt:
-        """Given `list`, `write` or `delete` and a blob's name, ask once on a fresh connection; never raise for an answer."""
+        """Given `list`, `write` or `delete` and a blob's name, ask once on a fresh connection; never raise for an
+        answer."""
         actions: dict[str, Callable[[ContainerClient], Any]] = {
             "list": lambda client: next(iter(client.list_blobs(results_per_page=1).by_page()), None),
             "write": lambda client: client.upload_blob(blob, b"feedline probe\n", overwrite=True),
@@ -54,8 +62,11 @@ class Store:
                     next(iter(page), None)
             kind, status, code, detail = "ok", 200, "", ""
         except (CredentialUnavailableError, ClientAuthenticationError) as error:
-            kind, status, code, detail = _answer(error) if getattr(error, "error_code", None) else (
-                "http", 0, "IdentityUnavailable", _one_line(error))
+            kind, status, code, detail = (
+                _answer(error)
+                if getattr(error, "error_code", None)
+                else ("http", 0, "IdentityUnavailable", _one_line(error))
+            )
         except HttpResponseError as error:
             kind, status, code, detail = _answer(error)
             if operation == "delete" and status == 404 and code == "BlobNotFound":
@@ -107,8 +118,14 @@ def _answer(error: HttpResponseError) -> tuple[str, int, str, str]:
 
 def _network_kind(error: Exception) -> str:
     text = str(error)
-    for sign, kind in (("resolve", "NameNotResolved"), ("Name or service", "NameNotResolved"), ("certificate", "TlsNotTrusted"),
-                       ("refused", "ConnectionRefused"), ("timed out", "TimedOut"), ("unreachable", "Unreachable")):
+    for sign, kind in (
+        ("resolve", "NameNotResolved"),
+        ("Name or service", "NameNotResolved"),
+        ("certificate", "TlsNotTrusted"),
+        ("refused", "ConnectionRefused"),
+        ("timed out", "TimedOut"),
+        ("unreachable", "Unreachable"),
+    ):
         if sign in text:
             return kind
     return "NoConnection"

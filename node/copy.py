@@ -1,7 +1,7 @@
 """Runs AzCopy so that it outlives the SSH session, and watches it from its own output.
 
-AzCopy dies at once on SIGHUP and spins a core when its stdin is at EOF (10.32.2), so it gets its own session and a FIFO held open
-for reading and writing; that FIFO is also its control channel.
+AzCopy dies at once on SIGHUP and spins a core when its stdin is at EOF (10.32.2), so it gets its own session and a
+FIFO held open for reading and writing; that FIFO is also its control channel.
 """
 
 from __future__ import annotations
@@ -54,10 +54,19 @@ class Copy:
         stdin = os.open(self._fifo, os.O_RDWR)
         try:
             with self._output.open("wb") as out, self._errors.open("wb") as err:
-                process = subprocess.Popen(list(argv), stdin=stdin, stdout=out, stderr=err, start_new_session=True,
-                                           env=environment(self._client_id, str(self.folder)), cwd="/")
+                process = subprocess.Popen(
+                    list(argv),
+                    stdin=stdin,
+                    stdout=out,
+                    stderr=err,
+                    start_new_session=True,
+                    env=environment(self._client_id, str(self.folder)),
+                    cwd="/",
+                )
         except FileNotFoundError as error:
-            raise OperationError(f"{argv[0]} is not installed on this node", hint="cloud-init installs it; see `fab doctor`") from error
+            raise OperationError(
+                f"{argv[0]} is not installed on this node", hint="cloud-init installs it; see `fab doctor`"
+            ) from error
         finally:
             os.close(stdin)
         self._record.write_text(json.dumps({"pid": process.pid, "started": _start_time(process.pid)}))
@@ -75,13 +84,21 @@ class Copy:
                         job, pending = fold(job, pending), ""
                 if job.bytes_over_wire + job.completed != seen:
                     seen, moved_at = job.bytes_over_wire + job.completed, time.monotonic()
-                progress(f"uploading {job.completed} of {job.total} files", done=job.bytes_done, total=job.bytes_total, unit="B")
+                progress(
+                    f"uploading {job.completed} of {job.total} files",
+                    done=job.bytes_done,
+                    total=job.bytes_total,
+                    unit="B",
+                )
                 if not alive:
                     return self._ended(job)
                 if time.monotonic() - moved_at > STALL_S:
                     self._cancel()
-                    raise OperationError(f"AzCopy moved no byte for {STALL_S:.0f} s and was stopped", where=str(self._output),
-                                         hint="check the endpoint with `fab doctor`, then run `fab ingest` again: it resumes")
+                    raise OperationError(
+                        f"AzCopy moved no byte for {STALL_S:.0f} s and was stopped",
+                        where=str(self._output),
+                        hint="check the endpoint with `fab doctor`, then run `fab ingest` again: it resumes",
+                    )
                 time.sleep(POLL_S)
 
     def _ended(self, job: Job) -> Job:
@@ -89,10 +106,16 @@ class Copy:
             return job
         said = [*job.errors, *(f"{where}: {code}" for where, code in job.failures[:5])]
         tail = self._errors.read_text(errors="replace").strip().splitlines()[-3:] if self._errors.exists() else []
-        state = f"AzCopy ended {job.status or 'without a result'}: {job.completed} of {job.total} files, {job.failed} failed"
+        result = job.status or "without a result"
+        state = f"AzCopy ended {result}: {job.completed} of {job.total} files, {job.failed} failed"
         denied = any(code in ("403",) for _, code in job.failures)
-        raise OperationError("\n  ".join([state, *said, *tail]), where=str(self._output),
-                             hint="the identity was refused: run `fab access`" if denied else "run `fab ingest` again: it resumes what can be resumed")
+        raise OperationError(
+            "\n  ".join([state, *said, *tail]),
+            where=str(self._output),
+            hint="the identity was refused: run `fab access`"
+            if denied
+            else "run `fab ingest` again: it resumes what can be resumed",
+        )
 
     def _cancel(self) -> None:
         with self._fifo.open("r+") as control:
@@ -100,7 +123,8 @@ class Copy:
 
 
 def _start_time(pid: int) -> str:
-    """Given a pid, return the kernel's start time of it (field 22 of /proc/PID/stat, ticks since boot), "" when it is gone."""
+    """Given a pid, return the kernel's start time of it (field 22 of /proc/PID/stat, ticks since boot), "" when it is
+    gone."""
     try:
         text = Path(f"/proc/{pid}/stat").read_text()
     except (FileNotFoundError, ProcessLookupError):

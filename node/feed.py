@@ -1,7 +1,9 @@
-"""Emulated accelerators: read a batch, "compute" by sleeping, meet at a barrier - MLPerf Storage's model, on nominal time.
+"""Emulated accelerators: read a batch, "compute" by sleeping, meet at a barrier - MLPerf Storage's model, on nominal
+time.
 
-One process per accelerator with its reader threads inside: reading releases the interpreter lock, and processes keep a slow
-reader of one accelerator from slowing another. Reads go through the mount as a training job's do, open() included.
+One process per accelerator with its reader threads inside: reading releases the interpreter lock, and processes keep
+a slow reader of one accelerator from slowing another. Reads go through the mount as a training job's do, open()
+included.
 """
 
 from __future__ import annotations
@@ -30,7 +32,8 @@ GPU_FOLDER = Path("/run/feedline-gpu")
 
 @dataclass(frozen=True)
 class Task:
-    """What every accelerator of a pass does. `root` is the mount (None: no I/O at all), sizes in bytes, times in seconds."""
+    """What every accelerator of a pass does. `root` is the mount (None: no I/O at all), sizes in bytes, times in
+    seconds."""
 
     root: str | None
     batch: int
@@ -42,7 +45,8 @@ class Task:
 
 @dataclass(frozen=True)
 class Result:
-    """One pass over all accelerators: counted steps of each (the first is left out), wall seconds of the slowest, sums."""
+    """One pass over all accelerators: counted steps of each (the first is left out), wall seconds of the slowest,
+    sums."""
 
     steps: int
     wall_s: float
@@ -58,8 +62,8 @@ class Result:
 def run_pass(records: Sequence[Record], accelerators: int, task: Task) -> Result:
     """Given the records of one pass, feed them to so many accelerators and return what they lived through.
 
-    The records are shuffled by `task.seed` and dealt out evenly; the rest of the division is left unread. Raise RuntimeError
-    naming the accelerator when one of them fails.
+    The records are shuffled by `task.seed` and dealt out evenly; the rest of the division is left unread. Raise
+    RuntimeError naming the accelerator when one of them fails.
     """
     shuffled = list(records)
     random.Random(task.seed).shuffle(shuffled)
@@ -67,8 +71,12 @@ def run_pass(records: Sequence[Record], accelerators: int, task: Task) -> Result
     context = multiprocessing.get_context("fork")
     barrier, answers = context.Barrier(accelerators), context.Queue()
     started = time.monotonic()
-    processes = [context.Process(target=_accelerator, args=(index, shuffled[index * share:(index + 1) * share], task, barrier, answers))
-                 for index in range(accelerators)]
+    processes = [
+        context.Process(
+            target=_accelerator, args=(index, shuffled[index * share : (index + 1) * share], task, barrier, answers)
+        )
+        for index in range(accelerators)
+    ]
     for process in processes:
         process.start()
     try:
@@ -89,16 +97,22 @@ def _merge(results: Sequence[dict[str, Any]], task: Task, total_s: float) -> Res
     steps = min(r["steps"] for r in results)
     wall = max(r["wall"] for r in results)
     return Result(
-        steps=steps, wall_s=wall, total_s=total_s, au_nominal=min(r["steps"] * task.compute_s / r["wall"] if r["wall"] else 0.0 for r in results),
+        steps=steps,
+        wall_s=wall,
+        total_s=total_s,
+        au_nominal=min(r["steps"] * task.compute_s / r["wall"] if r["wall"] else 0.0 for r in results),
         au_measured=min(r["slept"] / r["wall"] if r["wall"] else 0.0 for r in results),
-        data_wait=max(r["waited"] / r["wall"] if r["wall"] else 0.0 for r in results), bytes_read=sum(r["bytes"] for r in results),
-        waits_s=tuple(w for r in results for w in r["waits"]), opens_s=tuple(o for r in results for o in r["opens"]))
+        data_wait=max(r["waited"] / r["wall"] if r["wall"] else 0.0 for r in results),
+        bytes_read=sum(r["bytes"] for r in results),
+        waits_s=tuple(w for r in results for w in r["waits"]),
+        opens_s=tuple(o for r in results for o in r["opens"]),
+    )
 
 
 def _accelerator(index: int, records: list[Record], task: Task, barrier: Barrier, answers: Any) -> None:
     try:
         answers.put(_train(index, records, task, barrier))
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - whatever it is, the parent has to hear of it
         barrier.abort()
         answers.put({"error": f"accelerator {index}: {type(error).__name__}: {error}"})
 
@@ -128,16 +142,27 @@ def _train(index: int, records: list[Record], task: Task, barrier: Barrier) -> d
     wall = time.monotonic() - begun
     if task.show_utilisation:
         _show(index, 0.0)
-    return {"steps": max(steps - 1, 0), "wall": wall, "slept": slept, "waited": waited, "waits": waits, "opens": loader.opens, "bytes": loader.bytes}
+    return {
+        "steps": max(steps - 1, 0),
+        "wall": wall,
+        "slept": slept,
+        "waited": waited,
+        "waits": waits,
+        "opens": loader.opens,
+        "bytes": loader.bytes,
+    }
 
 
 class _Loader:
-    """Reader threads of one accelerator: they take records in order from one queue and put sizes of what they read in another."""
+    """Reader threads of one accelerator: they take records in order from one queue and put sizes of what they read in
+    another."""
 
     def __init__(self, records: Sequence[Record], task: Task) -> None:
         self._task = task
         self._todo: queue.SimpleQueue[Record] = queue.SimpleQueue()
-        self._ready: queue.Queue[int | BaseException] = queue.Queue(maxsize=max(1, PREFETCH * task.loaders * task.batch))
+        self._ready: queue.Queue[int | BaseException] = queue.Queue(
+            maxsize=max(1, PREFETCH * task.loaders * task.batch)
+        )
         self.opens: list[float] = []
         self.bytes = 0
         for record in records:
@@ -163,7 +188,7 @@ class _Loader:
                 except queue.Empty:
                     return
                 self._ready.put(self._read(record, files, buffer))
-        except BaseException as error:
+        except BaseException as error:  # noqa: BLE001 - handed to the thread that waits for records
             self._ready.put(error)
         finally:
             for descriptor in files.values():
@@ -179,9 +204,11 @@ class _Loader:
         done = 0
         view = memoryview(buffer)
         while done < record.size:
-            got = os.preadv(files[record.path], [view[:min(READ_BYTES, record.size - done)]], record.offset + done)
+            got = os.preadv(files[record.path], [view[: min(READ_BYTES, record.size - done)]], record.offset + done)
             if not got:
-                raise OSError(f"{record.path} ends at {record.offset + done} B, expected {record.offset + record.size} B")
+                raise OSError(
+                    f"{record.path} ends at {record.offset + done} B, expected {record.offset + record.size} B"
+                )
             done += got
         return done
 

@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 Progress = Callable[..., None]
 READ_BYTES = 4 << 20
 READ_BACK_BYTES = 1 << 30
-"""Blobs read back and hashed at a verification: a random sample of at most this many bytes, and always one blob at least."""
+"""Blobs read back and hashed at a verification: a random sample of at most this many bytes, and always one blob at
+least."""
 
 
 class Ingest:
@@ -52,17 +53,29 @@ class Ingest:
         self.manifest_file = self.folder / "manifest.json"
         self.source: str | None = options.get("source")
 
-    # -- facts ---------------------------------------------------------------------------------------------------------------
+    # -- facts
+    # ---------------------------------------------------------------------------------------------------------------
     def facts(self) -> Facts:
         """Walk the source, read the seal and look at earlier runs."""
         if self.source is not None and not Path(self.source).is_dir():
-            raise OperationError(f"no such folder: {self.source}", where=self.node.name, hint="--source names a folder on the ingest node")
+            raise OperationError(
+                f"no such folder: {self.source}",
+                where=self.node.name,
+                hint="--source names a folder on the ingest node",
+            )
         found = tuple(_walk(Path(self.source))) if self.source else ()
         seal = json.loads(self.store.read(f"{self.dataset}/{SEAL_BLOB}") or "null") or {}
         return Facts(
-            source=self.source, found=found, sealed_fingerprint=seal.get("source_fingerprint"), sealed_at=seal.get("sealed_at"),
-            previous=self.copy.previous(), running=self.copy.running(), hashed=self._hashed(found), azcopy=str(self.options.get("azcopy", "azcopy")),
-            destination=self.destination)
+            source=self.source,
+            found=found,
+            sealed_fingerprint=seal.get("source_fingerprint"),
+            sealed_at=seal.get("sealed_at"),
+            previous=self.copy.previous(),
+            running=self.copy.running(),
+            hashed=self._hashed(found),
+            azcopy=str(self.options.get("azcopy", "azcopy")),
+            destination=self.destination,
+        )
 
     def _hashed(self, found: tuple[Found, ...]) -> bool:
         record = self.folder / "source.json"
@@ -70,14 +83,18 @@ class Ingest:
             return False
         return json.loads(record.read_text()).get("fingerprint") == fingerprint(found)
 
-    # -- steps ---------------------------------------------------------------------------------------------------------------
+    # -- steps
+    # ---------------------------------------------------------------------------------------------------------------
     def execute(self, steps: Plan, found: tuple[Found, ...]) -> list[dict[str, Any]]:
-        """Run the steps in order; the first that fails ends the run, and what was done stays usable for the next one."""
+        """Run the steps in order; the first that fails ends the run, and what was done stays usable for the next
+        one."""
         applied = []
         for step in steps.steps:
             started = time.monotonic()
             self._step(step.argv, found)
-            applied.append({"why": step.why, "argv": list(step.argv), "rc": 0, "seconds": round(time.monotonic() - started, 3)})
+            applied.append(
+                {"why": step.why, "argv": list(step.argv), "rc": 0, "seconds": round(time.monotonic() - started, 3)}
+            )
         return applied
 
     def _step(self, argv: tuple[str, ...], found: tuple[Found, ...]) -> None:
@@ -112,24 +129,39 @@ class Ingest:
 
     def _require_verified(self, found: tuple[Found, ...]) -> None:
         if self.source is not None and fingerprint(tuple(_walk(Path(self.source)))) != fingerprint(found):
-            raise OperationError(f"{self.source} changed while it was ingested", where=self.node.name,
-                                 hint="stop what writes there, then run `fab ingest` again; nothing was sealed")
+            raise OperationError(
+                f"{self.source} changed while it was ingested",
+                where=self.node.name,
+                hint="stop what writes there, then run `fab ingest` again; nothing was sealed",
+            )
         bad = [v for v in self.verdicts() if v.status != "PASS"]
         if bad:
             lines = [f"  - {v.check}: {v.message}" for v in bad]
-            raise OperationError("\n".join(["the store does not hold what was sent; nothing was sealed:", *lines]), where=self.destination,
-                                 hint="run `fab ingest` again to upload once more; if it repeats, someone else writes under this prefix")
+            raise OperationError(
+                "\n".join(["the store does not hold what was sent; nothing was sealed:", *lines]),
+                where=self.destination,
+                hint="run `fab ingest` again to upload once more; if it repeats, someone else writes under this prefix",
+            )
 
     def _seal(self, found: tuple[Found, ...]) -> None:
         manifest = Manifest.loads(self.manifest_file.read_text(), where=str(self.manifest_file))
-        seal = {"version": 1, "dataset": self.dataset, "manifest_digest": manifest.digest, "count": manifest.count, "bytes": manifest.bytes,
-                "source_fingerprint": fingerprint(found), "sealed_at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-                "sealed_by": self.node.name}
+        seal = {
+            "version": 1,
+            "dataset": self.dataset,
+            "manifest_digest": manifest.digest,
+            "count": manifest.count,
+            "bytes": manifest.bytes,
+            "source_fingerprint": fingerprint(found),
+            "sealed_at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+            "sealed_by": self.node.name,
+        }
         self.store.write(f"{self.dataset}/{SEAL_BLOB}", json.dumps(seal, indent=1, sort_keys=True).encode())
 
-    # -- verdicts ------------------------------------------------------------------------------------------------------------
+    # -- verdicts
+    # ------------------------------------------------------------------------------------------------------------
     def verdicts(self) -> list[Verdict]:
-        """Compare the service's listing, and a sample read back, with the manifest (the stored one, else the one on disk)."""
+        """Compare the service's listing, and a sample read back, with the manifest (the stored one, else the one on
+        disk)."""
         stored = self.store.read(f"{self.dataset}/{MANIFEST_BLOB}")
         text = stored.decode() if stored is not None else self.manifest_file.read_text()
         manifest = Manifest.loads(text, where=f"{self.destination}/{MANIFEST_BLOB}")
@@ -143,7 +175,9 @@ class Ingest:
         random.shuffle(present)
         chosen: list[Entry] = []
         for entry in present:
-            if not chosen or sum(e.size for e in chosen) + entry.size <= int(self.options.get("read_back_bytes", READ_BACK_BYTES)):
+            if not chosen or sum(e.size for e in chosen) + entry.size <= int(
+                self.options.get("read_back_bytes", READ_BACK_BYTES)
+            ):
                 chosen.append(entry)
         total, done = sum(e.size for e in chosen), [0]
 
@@ -155,31 +189,51 @@ class Ingest:
 
 
 def run(request: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
-    """Given a request of the node protocol (options: source, dataset, cap_mbps, read_back_bytes), return plan and verdicts; apply
-    the plan when its digest is given. Raise OperationError for a source that cannot be ingested, or a copy that failed."""
+    """Given a request of the node protocol (options: source, dataset, cap_mbps, read_back_bytes), return plan and
+    verdicts; apply the plan when its digest is given. Raise OperationError for a source that cannot be ingested, or a
+    copy that failed."""
     ingest = Ingest(request, progress)
     facts = ingest.facts()
     todo = plan(facts, ingest.dataset, cap_mbps=float(ingest.options.get("cap_mbps", 0)))
     applied: list[dict[str, Any]] = []
     if request.get("apply"):
         if todo.digest != request["apply"]:
-            raise OperationError("the node changed since the plan was shown; nothing was done", where=ingest.node.name, hint="run `fab ingest` again")
+            raise OperationError(
+                "the node changed since the plan was shown; nothing was done",
+                where=ingest.node.name,
+                hint="run `fab ingest` again",
+            )
         applied = ingest.execute(todo, facts.found)
         facts = ingest.facts()
     sealed = facts.sealed_fingerprint is not None
     verdicts = ingest.verdicts() if sealed else [not_ingested(ingest.dataset, ingest.node.name)]
     files = [f for f in facts.found if f.kind == "file"]
-    shown = {"source": facts.source, "files": len(files), "bytes": sum(f.size for f in files), "sealed_at": facts.sealed_at,
-             "destination": facts.destination, "dataset": ingest.dataset}
-    return {"facts": shown, "plan": todo.as_dict(), "applied": applied, "changed": bool(applied), "measurements": {},
-            "verdicts": [verdict.as_dict() for verdict in verdicts]}
+    shown = {
+        "source": facts.source,
+        "files": len(files),
+        "bytes": sum(f.size for f in files),
+        "sealed_at": facts.sealed_at,
+        "destination": facts.destination,
+        "dataset": ingest.dataset,
+    }
+    return {
+        "facts": shown,
+        "plan": todo.as_dict(),
+        "applied": applied,
+        "changed": bool(applied),
+        "measurements": {},
+        "verdicts": [verdict.as_dict() for verdict in verdicts],
+    }
 
 
 def _dataset_mount(contract: Contract) -> Mount:
     for mount in contract.mounts:
         if mount.role == "train" and mount.read_only:
             return mount
-    raise OperationError("the contract has no read-only mount on role train: nothing reads the data set", hint="add one in the settings, then `pulumi up`")
+    raise OperationError(
+        "the contract has no read-only mount on role train: nothing reads the data set",
+        hint="add one in the settings, then `pulumi up`",
+    )
 
 
 def _walk(root: Path) -> list[Found]:

@@ -1,7 +1,7 @@
 """Counters around a leg: bytes from the storage endpoints, bytes of a block device; and pages dropped file by file.
 
-Nothing here is machine-wide: the page cache is dropped per file, and the network is counted per endpoint address, so other
-work on the node neither suffers nor counts.
+Nothing here is machine-wide: the page cache is dropped per file, and the network is counted per endpoint address, so
+other work on the node neither suffers nor counts.
 """
 
 from __future__ import annotations
@@ -48,8 +48,11 @@ def block_bytes(device: str) -> tuple[int, int]:
     try:
         fields = path.read_text().split()
     except FileNotFoundError as error:
-        raise OperationError(f"no block statistics for device {device}", where=str(path),
-                             hint="the cache must be on a block device; see `fab nvme`") from error
+        raise OperationError(
+            f"no block statistics for device {device}",
+            where=str(path),
+            hint="the cache must be on a block device; see `fab nvme`",
+        ) from error
     return int(fields[2]) * SECTOR_BYTES, int(fields[6]) * SECTOR_BYTES
 
 
@@ -63,7 +66,8 @@ def addresses_of(endpoints: Iterable[str]) -> tuple[str, ...]:
 
 
 class EndpointCounter:
-    """Counts what arrives from given addresses, with an nftables table of its own that lives as long as the `with` block."""
+    """Counts what arrives from given addresses, with an nftables table of its own that lives as long as the `with`
+    block."""
 
     def __init__(self, addresses: Sequence[str]) -> None:
         self._addresses = addresses
@@ -73,11 +77,16 @@ class EndpointCounter:
         self._delete()
         rules = f"""table inet {TABLE} {{
   counter rx {{ }}
-  chain input {{ type filter hook input priority -300; policy accept; ip saddr {{ {", ".join(self._addresses)} }} counter name rx }}
+  chain input {{
+    type filter hook input priority -300; policy accept;
+    ip saddr {{ {", ".join(self._addresses)} }} counter name rx
+  }}
 }}
 """
         try:
-            done = subprocess.run(["nft", "-f", "-"], input=rules, text=True, capture_output=True, timeout=20, check=False)
+            done = subprocess.run(
+                ["nft", "-f", "-"], input=rules, text=True, capture_output=True, timeout=20, check=False
+            )
             self.problem = done.stderr.strip() if done.returncode else ""
         except (FileNotFoundError, subprocess.TimeoutExpired) as error:
             self.problem = str(error)
@@ -90,7 +99,13 @@ class EndpointCounter:
         """Return the bytes counted so far, or None where nftables cannot be used."""
         if self.problem:
             return None
-        done = subprocess.run(["nft", "-j", "list", "counter", "inet", TABLE, "rx"], text=True, capture_output=True, timeout=20, check=False)
+        done = subprocess.run(
+            ["nft", "-j", "list", "counter", "inet", TABLE, "rx"],
+            text=True,
+            capture_output=True,
+            timeout=20,
+            check=False,
+        )
         if done.returncode:
             return None
         for item in json.loads(done.stdout)["nftables"]:
@@ -115,7 +130,8 @@ def snapshot(counter: EndpointCounter, cache_device: str, os_device: str) -> Sna
 def drop_pages(paths: Iterable[str]) -> int:
     """Given files, write back and drop their pages from the page cache, and return how many files were treated.
 
-    `posix_fadvise(DONTNEED)` only drops clean pages, hence the fdatasync first (of the cache file; a read-only mount refuses it).
+    `posix_fadvise(DONTNEED)` only drops clean pages, hence the fdatasync first (of the cache file; a read-only mount
+    refuses it).
     """
     count = 0
     for path in paths:
@@ -133,7 +149,8 @@ def drop_pages(paths: Iterable[str]) -> int:
 
 
 def sync_file_system(path: str) -> None:
-    """Given a path, write back everything dirty on its file system only (syncfs; os.sync would flush the whole machine)."""
+    """Given a path, write back everything dirty on its file system only (syncfs; os.sync would flush the whole
+    machine)."""
     libc = ctypes.CDLL(None, use_errno=True)
     descriptor = os.open(path, os.O_RDONLY)
     try:

@@ -1,4 +1,5 @@
-"""What each identity must be able to do, and what it must be refused: the RBAC gate's questions, derived from the contract."""
+"""What each identity must be able to do, and what it must be refused: the RBAC gate's questions, derived from the
+contract."""
 
 from __future__ import annotations
 
@@ -7,7 +8,8 @@ from dataclasses import dataclass
 from feedline.contract import Contract, Identity
 
 PROBE_FOLDER = "_feedline/probe"
-"""Probe blobs live here; one small blob a node, overwritten each time, so that nothing piles up where deleting is refused."""
+"""Probe blobs live here; one small blob a node, overwritten each time, so that nothing piles up where deleting is
+refused."""
 
 _ALLOWED = {
     "read": ("list",),
@@ -24,8 +26,8 @@ _REFUSED = {
 
 @dataclass(frozen=True)
 class Probe:
-    """One question to the data plane: may `identity` do `operation` (list, write, delete) in `container`? `allowed` is the
-    answer that the contract promises."""
+    """One question to the data plane: may `identity` do `operation` (list, write, delete) in `container`? `allowed`
+    is the answer that the contract promises."""
 
     identity: str
     account: str
@@ -40,8 +42,8 @@ class Probe:
 
 
 def probes(contract: Contract, identity: Identity) -> tuple[Probe, ...]:
-    """Given a contract and one identity, return every probe for it: each grant's positives, and the negatives of what was
-    not granted. Raise ValueError if a grant names an access this release does not know."""
+    """Given a contract and one identity, return every probe for it: each grant's positives, and the negatives of what
+    was not granted. Raise ValueError if a grant names an access this release does not know."""
     granted = {(grant.account, grant.container): grant.access for grant in identity.grants}
     unknown = sorted({access for access in granted.values() if access not in _ALLOWED})
     if unknown:

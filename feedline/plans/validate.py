@@ -1,4 +1,5 @@
-"""How much a throughput validation reads, and in what order: enough to be past any burst, never more than the budget."""
+"""How much a throughput validation reads, and in what order: enough to be past any burst, never more than the
+budget."""
 
 from __future__ import annotations
 
@@ -28,8 +29,9 @@ class Record:
 
 @dataclass(frozen=True)
 class Schedule:
-    """What each leg does. `records` are all samples of the data set; `passes` is how often the judged leg goes through them,
-    pages dropped before each; `steps` counts one accelerator's steps in a pass; `cold` names the files of the cold leg."""
+    """What each leg does. `records` are all samples of the data set; `passes` is how often the judged leg goes
+    through them, pages dropped before each; `steps` counts one accelerator's steps in a pass; `cold` names the files
+    of the cold leg."""
 
     records: tuple[Record, ...]
     steps: int
@@ -38,7 +40,8 @@ class Schedule:
 
 
 def records(manifest: Manifest, record_bytes: int) -> tuple[Record, ...]:
-    """Given a manifest and the size of a sample in bytes, return every sample. A sample larger than a file is the whole file."""
+    """Given a manifest and the size of a sample in bytes, return every sample. A sample larger than a file is the
+    whole file."""
     found = []
     for entry in (e for e in manifest.entries if e.size):
         size = min(record_bytes, entry.size)
@@ -55,13 +58,16 @@ def schedule(manifest: Manifest, workload: Workload, *, free_bytes: int) -> Sche
     steps = len(samples) // (workload.accelerators * workload.batch)
     if steps < 2:
         raise ValueError(
-            f"data set {manifest.dataset} holds {len(samples)} samples; {workload.accelerators} accelerators with batches of {workload.batch} "
-            f"need {2 * workload.accelerators * workload.batch} at least")
+            f"data set {manifest.dataset} holds {len(samples)} samples; "
+            f"{workload.accelerators} accelerators with batches of {workload.batch} "
+            f"need {2 * workload.accelerators * workload.batch} at least"
+        )
     return Schedule(samples, steps, -(-MIN_STEPS // (steps - 1)), _cold(manifest, workload, free_bytes))
 
 
 def _cold(manifest: Manifest, workload: Workload, free_bytes: int) -> tuple[Entry, ...]:
-    """The files of the cold leg, largest first: they are downloaded once into a folder of their own and deleted again."""
+    """The files of the cold leg, largest first: they are downloaded once into a folder of their own and deleted
+    again."""
     budget = min(workload.demand_bytes_per_s * COLD_SECONDS, free_bytes * 0.5, manifest.bytes * 0.5)
     chosen: list[Entry] = []
     for entry in sorted(manifest.entries, key=lambda e: (-e.size, e.path)):

@@ -1,4 +1,5 @@
-"""AzCopy v10: the argv we give it, and its JSON lines folded into one job. Behaviour seen in 10.32.2 (docs/reference/azcopy.md)."""
+"""AzCopy v10: the argv we give it, and its JSON lines folded into one job. Behaviour seen in 10.32.2
+(docs/reference/azcopy.md)."""
 
 from __future__ import annotations
 
@@ -13,12 +14,14 @@ DONE = ("Completed", "CompletedWithSkipped")
 
 ENDED = (*DONE, "CompletedWithErrors", "CompletedWithErrorsAndSkipped", "Failed", "Cancelled")
 KEEP_FAILURES = 50
-"""Failed transfers named in evidence; AzCopy reports each in exactly one Progress line, so they are collected as they come."""
+"""Failed transfers named in evidence; AzCopy reports each in exactly one Progress line, so they are collected as they
+come."""
 
 
 @dataclass(frozen=True)
 class Job:
-    """What one AzCopy run said so far. Bytes are bytes; `ordered` = scanned to the end, before that it cannot be resumed."""
+    """What one AzCopy run said so far. Bytes are bytes; `ordered` = scanned to the end, before that it cannot be
+    resumed."""
 
     job_id: str = ""
     status: str = ""
@@ -43,13 +46,14 @@ class Job:
 
     @property
     def succeeded(self) -> bool:
-        """Whether the run says that every transfer arrived. Exit code 0 alone does not: links, unreadable folders and empty
-        sources end with 0 too, so a caller still compares with its own manifest."""
+        """Whether the run says that every transfer arrived. Exit code 0 alone does not: links, unreadable folders and
+        empty sources end with 0 too, so a caller still compares with its own manifest."""
         return self.settled and self.status in DONE and self.failed == 0 and not self.errors
 
 
 def fold(job: Job, line: str) -> Job:
-    """Given a job and one more line of output, return the job as it now stands. Junk lines are skipped, as AzCopy prints some."""
+    """Given a job and one more line of output, return the job as it now stands. Junk lines are skipped, as AzCopy
+    prints some."""
     try:
         message = json.loads(line)
         kind, content = message["MessageType"], message["MessageContent"]
@@ -81,15 +85,29 @@ def version(text: str) -> str:
 
 
 def copy_argv(binary: str, source: str, destination: str, *, overwrite: str, cap_mbps: float = 0.0) -> tuple[str, ...]:
-    """Given a local folder and the URL of a prefix, return the argv that uploads the folder's content below that prefix.
+    """Given a local folder and the URL of a prefix, return the argv that uploads the folder's content below that
+    prefix.
 
-    `overwrite` is AzCopy's (`true`, `ifSourceNewer`); `cap_mbps` is in 10^6 bits/s, 0 = uncapped. MD5s are stored with the
-    blobs (--put-md5), because upload itself verifies nothing.
+    `overwrite` is AzCopy's (`true`, `ifSourceNewer`); `cap_mbps` is in 10^6 bits/s, 0 = uncapped. MD5s are stored
+    with the blobs (--put-md5), because upload itself verifies nothing.
     """
     cap = (f"--cap-mbps={cap_mbps:g}",) if cap_mbps else ()
-    return (binary, "copy", source, destination, "--from-to=LocalBlob", "--recursive", "--as-subdir=false", "--put-md5",
-            "--blob-type=BlockBlob", f"--overwrite={overwrite}", "--log-level=WARNING", "--output-type=json",
-            "--cancel-from-stdin", *cap)
+    return (
+        binary,
+        "copy",
+        source,
+        destination,
+        "--from-to=LocalBlob",
+        "--recursive",
+        "--as-subdir=false",
+        "--put-md5",
+        "--blob-type=BlockBlob",
+        f"--overwrite={overwrite}",
+        "--log-level=WARNING",
+        "--output-type=json",
+        "--cancel-from-stdin",
+        *cap,
+    )
 
 
 def resume_argv(binary: str, job_id: str, *, cap_mbps: float = 0.0) -> tuple[str, ...]:
@@ -115,6 +133,18 @@ def environment(client_id: str, folder: str) -> dict[str, str]:
     }
 
 
+_COUNTS = (
+    "TotalTransfers",
+    "TransfersCompleted",
+    "TransfersFailed",
+    "TransfersSkipped",
+    "TotalBytesTransferred",
+    "TotalBytesEnumerated",
+    "BytesOverWire",
+)
+"""Numbers of a summary that arrive as JSON strings."""
+
+
 def _json(content: str) -> Mapping[str, Any]:
     try:
         value = json.loads(content)
@@ -127,12 +157,21 @@ def _summary(job: Job, raw: Mapping[str, Any], *, ended: bool) -> Job:
     if not raw.get("JobStatus"):
         return replace(job, ended=job.ended or ended)
     failures = tuple((str(item["Dst"]), str(item["ErrorCode"])) for item in raw.get("FailedTransfers") or ())
-    number = {key: int(raw.get(name) or 0) for key, name in (
-        ("total", "TotalTransfers"), ("completed", "TransfersCompleted"), ("failed", "TransfersFailed"), ("skipped", "TransfersSkipped"),
-        ("bytes_done", "TotalBytesTransferred"), ("bytes_total", "TotalBytesEnumerated"), ("bytes_over_wire", "BytesOverWire"))}
+    count = {name: int(raw.get(name) or 0) for name in _COUNTS}
     return replace(
-        job, job_id=raw.get("JobID", job.job_id), status=raw["JobStatus"], ended=job.ended or ended,
+        job,
+        job_id=raw.get("JobID", job.job_id),
+        status=raw["JobStatus"],
+        ended=job.ended or ended,
         # `jobs show` reports false even for finished jobs, so what was once true stays true.
         ordered=job.ordered or bool(raw.get("CompleteJobOrdered")),
+        total=count["TotalTransfers"],
+        completed=count["TransfersCompleted"],
+        failed=count["TransfersFailed"],
+        skipped=count["TransfersSkipped"],
+        bytes_done=count["TotalBytesTransferred"],
+        bytes_total=count["TotalBytesEnumerated"],
+        bytes_over_wire=count["BytesOverWire"],
         server_busy_percent=float(raw.get("ServerBusyPercentage") or 0),
-        failures=tuple(dict.fromkeys((*job.failures, *failures)))[:KEEP_FAILURES], **number)
+        failures=tuple(dict.fromkeys((*job.failures, *failures)))[:KEEP_FAILURES],
+    )

@@ -7,10 +7,21 @@ from feedline.plans.access import probes
 
 
 def contract(*grants: Grant) -> tuple[Contract, Identity]:
-    account = Account("acct", "/id", True, "blob", "https://acct.blob.core.windows.net", "", "internal", ("raw", "training-data", "checkpoints"))
+    account = Account(
+        "acct",
+        "/id",
+        True,
+        "blob",
+        "https://acct.blob.core.windows.net",
+        "",
+        "internal",
+        ("raw", "training-data", "checkpoints"),
+    )
     who = Identity("train", "c", "p", "/i", grants)
     work = Workload("w", 1, 1, 0.1, 8, 0.9, 1.2, 2, "v1", 1, "test")
-    return Contract(1, "sandbox", "sandbox", "c", "l", "s", (account,), (who,), (), Ssh("u", "direct", None, None), (), work, {}), who
+    return Contract(
+        1, "sandbox", "sandbox", "c", "l", "s", (account,), (who,), (), Ssh("u", "direct", None, None), (), work, {}
+    ), who
 
 
 def asked(*grants: Grant) -> set[str]:
@@ -23,7 +34,9 @@ def test_a_reader_may_list_and_must_not_write() -> None:
 
 
 def test_an_appender_must_not_delete() -> None:
-    assert {"train may write checkpoints", "train must not delete checkpoints"} <= asked(Grant("acct", "checkpoints", "append"))
+    assert {"train may write checkpoints", "train must not delete checkpoints"} <= asked(
+        Grant("acct", "checkpoints", "append")
+    )
 
 
 def test_a_container_without_a_grant_must_refuse_both_reading_and_writing() -> None:

@@ -9,7 +9,9 @@ from feedline.plans.ingest import Facts, Found, fingerprint, plan, problems
 from feedline.tools.azcopy import Job
 
 FILES = (Found("a.bin", "file", 10, 1), Found("b/c.bin", "file", 20, 2))
-FACTS = Facts("/data/v1", FILES, None, None, None, False, False, "azcopy", "https://a.blob.core.windows.net/training-data/v1")
+FACTS = Facts(
+    "/data/v1", FILES, None, None, None, False, False, "azcopy", "https://a.blob.core.windows.net/training-data/v1"
+)
 
 
 def whys(facts: Facts) -> list[str]:
@@ -32,7 +34,9 @@ def test_a_sealed_data_set_is_never_changed_by_another_source() -> None:
 
 
 def test_an_interrupted_upload_is_resumed() -> None:
-    assert "azcopy jobs resume" in whys(replace(FACTS, hashed=True, previous=Job(job_id="j", status="InProgress", ordered=True)))
+    assert "azcopy jobs resume" in whys(
+        replace(FACTS, hashed=True, previous=Job(job_id="j", status="InProgress", ordered=True))
+    )
 
 
 def test_an_upload_interrupted_while_scanning_starts_again_with_newer_files_only() -> None:
@@ -54,8 +58,13 @@ def test_without_a_source_nothing_is_planned_and_the_option_is_named() -> None:
 
 
 def test_every_problem_of_a_source_is_told_at_once() -> None:
-    bad = (Found("l", "link", 0, 0), Found("s", "special", 0, 0), Found("u", "unreadable", 0, 0), Found("x\\y", "file", 1, 0),
-           Found("_feedline/seal.json", "file", 1, 0))
+    bad = (
+        Found("l", "link", 0, 0),
+        Found("s", "special", 0, 0),
+        Found("u", "unreadable", 0, 0),
+        Found("x\\y", "file", 1, 0),
+        Found("_feedline/seal.json", "file", 1, 0),
+    )
     told = problems("Bad_Name", "/data/50%", bad)
     assert len(told) == 7
     with pytest.raises(OperationError) as caught:
@@ -68,6 +77,10 @@ def test_an_empty_source_is_refused_because_azcopy_would_call_it_a_success() -> 
 
 
 def test_the_fingerprint_changes_with_size_time_and_name() -> None:
-    prints = {fingerprint((Found("a", "file", 1, 1),)), fingerprint((Found("a", "file", 2, 1),)), fingerprint((Found("a", "file", 1, 2),)),
-              fingerprint((Found("b", "file", 1, 1),))}
+    prints = {
+        fingerprint((Found("a", "file", 1, 1),)),
+        fingerprint((Found("a", "file", 2, 1),)),
+        fingerprint((Found("a", "file", 1, 2),)),
+        fingerprint((Found("b", "file", 1, 1),)),
+    }
     assert len(prints) == 4

@@ -20,7 +20,9 @@ def test_a_completed_upload_succeeds_with_its_counts_and_bytes() -> None:
     assert (done.total, done.completed, done.bytes_done) == (11, 11, 20_020_000)
 
 
-@pytest.mark.parametrize("name", ["10-403-readonly-sas", "13-404-no-container", "16-dir-without-recursive", "21-partial-failure-leased-blob"])
+@pytest.mark.parametrize(
+    "name", ["10-403-readonly-sas", "13-404-no-container", "16-dir-without-recursive", "21-partial-failure-leased-blob"]
+)
 def test_a_refused_missing_or_partial_upload_does_not_succeed(name: str) -> None:
     assert not job(name).succeeded
 
@@ -52,5 +54,8 @@ def test_an_empty_source_succeeds_for_azcopy_so_the_manifest_has_to_refuse_it() 
 
 
 def test_no_secret_and_no_key_is_among_the_arguments_or_variables() -> None:
-    words = [*azcopy.copy_argv("azcopy", "/data", "https://a.blob.core.windows.net/c/p", overwrite="true"), *azcopy.environment("id", "/f").values()]
+    words = [
+        *azcopy.copy_argv("azcopy", "/data", "https://a.blob.core.windows.net/c/p", overwrite="true"),
+        *azcopy.environment("id", "/f").values(),
+    ]
     assert not [word for word in words if "sig=" in word or "key" in word.lower()]

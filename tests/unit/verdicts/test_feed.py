@@ -8,7 +8,17 @@ from feedline.verdicts.feed import Counters, Leg, Placement, judge
 
 MB = 10**6
 WORK = Workload("w", 1 << 20, 4, 0.42, 8, 0.9, 1.2, 2, "v1", 200 * MB, "test")
-MOUNT = Mount("training-data", "/mnt/training-data", "a", "training-data", "train", "train", True, "preload", "/mnt/resource/cache")
+MOUNT = Mount(
+    "training-data",
+    "/mnt/training-data",
+    "a",
+    "training-data",
+    "train",
+    "train",
+    True,
+    "preload",
+    "/mnt/resource/cache",
+)
 NULL = Leg("null", Counters(0, 0, 0, 0, 2.0), au=0.99)
 COLD = Leg("cold", Counters(100 * MB, 101 * MB, 0, 0, 2.0))
 WARM = Leg("warm", Counters(200 * MB, 0, 200 * MB, 0, 2.5), au=0.97, data_wait=0.01)
@@ -16,8 +26,13 @@ SUPPLY = Leg("supply", Counters(200 * MB, 0, 200 * MB, 0, 0.5))
 NVME = Placement("7:3", "7:2")
 
 
-def verdicts(null: Leg = NULL, cold: Leg | None = COLD, warm: Leg = WARM, supply: Leg = SUPPLY, placement: Placement = NVME) -> dict[str, Verdict]:
-    return {v.check: v for v in judge(WORK, MOUNT, "gpu-0", null=null, cold=cold, warm=warm, supply=supply, placement=placement)}
+def verdicts(
+    null: Leg = NULL, cold: Leg | None = COLD, warm: Leg = WARM, supply: Leg = SUPPLY, placement: Placement = NVME
+) -> dict[str, Verdict]:
+    return {
+        v.check: v
+        for v in judge(WORK, MOUNT, "gpu-0", null=null, cold=cold, warm=warm, supply=supply, placement=placement)
+    }
 
 
 def counted(leg: Leg, **changes: int | float | None) -> Leg:

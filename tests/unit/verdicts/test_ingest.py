@@ -19,7 +19,11 @@ def test_a_complete_data_set_passes() -> None:
 
 def test_a_lost_blob_fails_and_is_named() -> None:
     verdicts = judge(MANIFEST, {"a": (10, "aa")}, READ, "ingest-0")
-    assert verdicts[0].reason == "MISSING_BLOBS" and "b" in verdicts[0].message and worst(v.status for v in verdicts) is Status.FAIL
+    assert (
+        verdicts[0].reason == "MISSING_BLOBS"
+        and "b" in verdicts[0].message
+        and worst(v.status for v in verdicts) is Status.FAIL
+    )
 
 
 def test_a_blob_that_was_never_in_the_manifest_fails() -> None:
