@@ -14,7 +14,7 @@ from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from azure.core.exceptions import ResourceExistsError, ResourceNotFoundError
+from azure.core.exceptions import HttpResponseError, ResourceExistsError, ResourceNotFoundError
 from azure.storage.blob import AccountSasPermissions, ResourceTypes, generate_account_sas
 from azure.storage.blob.aio import BlobServiceClient
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from sandbox.cloud import Cloud
     from sandbox.layout import Layout
 
+_LOG = logging.getLogger("sandbox.azurite")
 logging.getLogger("azure.core.pipeline").setLevel(logging.WARNING)  # it writes every request's headers at INFO
 _START_LIMIT_S = 45.0  # a cold start on two busy cores took 3 s
 _SAS_LIFE = timedelta(days=365)
@@ -88,11 +89,12 @@ class Azurites:
         """Write a blob behind the gateway's back; its stored MD5, metadata and type are kept if it was there before."""
         async with (await self._running(account)).client() as client:
             blob = client.get_blob_client(container, name)
-            settings, metadata = None, None
+            old = None
             with contextlib.suppress(ResourceNotFoundError):
                 old = await blob.get_blob_properties()
-                settings, metadata = old.content_settings, old.metadata
-            await blob.upload_blob(data, overwrite=True, content_settings=settings, metadata=metadata)
+            await blob.upload_blob(data, overwrite=True, metadata=old.metadata if old else None)
+            if old is not None:  # afterwards: a Put Blob with another content's MD5 is refused
+                await blob.set_http_headers(old.content_settings)
 
     async def store_delete(self, account: str, container: str, name: str) -> None:
         """Delete a blob behind the gateway's back. Raise ResourceNotFoundError if it is not there."""
@@ -145,10 +147,7 @@ class _Store:
                 await self._listening()
                 self.ready = True
             for container in sorted(wanted - self.known):
-                async with self.client() as client:
-                    with contextlib.suppress(ResourceExistsError):
-                        await client.create_container(container)
-                self.known.add(container)
+                await self._create(container)
 
     @contextlib.asynccontextmanager
     async def client(self) -> AsyncIterator[BlobServiceClient]:
@@ -162,6 +161,17 @@ class _Store:
         """Stop the process; the data stays."""
         self.ready = False
         await self._child.stop()
+
+    async def _create(self, container: str) -> None:
+        """Make a container; one that the store refuses (a name it does not take) is logged and not tried again."""
+        async with self.client() as client:
+            try:
+                await client.create_container(container)
+            except ResourceExistsError:
+                pass
+            except HttpResponseError as error:
+                _LOG.error("%s: the store refuses the container %s: %s", self.account, container, error.message)
+        self.known.add(container)
 
     def _ended(self) -> None:
         """Note that the process died: the next request waits for the new one, and what it may not have saved is made
