@@ -54,6 +54,10 @@ def up(layout: Layout, checkout: Path, tools: Tools, *, fresh: bool, say: Say) -
             image = ensure_image(layout.images, say)
             say("starting the sandbox …")
             _start(layout, checkout, tools, image)
+        for node in status(layout)["nodes"]:
+            if node["power"] == "failed":
+                say(f"node {node['name']} had failed; starting it again …")
+                client.call(layout.arm_socket, "POST", f"/sandbox/nodes/{node['name']}/start", timeout=120)
         return status(layout)
 
 

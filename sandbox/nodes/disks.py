@@ -6,9 +6,8 @@ direct-io flag is read back and reported.
 """
 
 import contextlib
+import json
 import os
-import re
-import subprocess
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -71,15 +70,8 @@ def new_disk(disk: Path, size: int) -> None:
 
 def detach_stale(folder: Path) -> list[str]:
     """Detach loops over files of `folder` that a killed sandbox left in the moment before it held them; return them."""
-    listed = subprocess.run(
-        ["losetup", "--list", "--noheadings", "--raw", "--output", "NAME,BACK-FILE"],
-        capture_output=True,
-        text=True,
-        check=False,
-    ).stdout
-    stale = [
-        m.group(1) for m in re.finditer(r"^(\S+) (.*)$", listed, re.MULTILINE) if m.group(2).startswith(f"{folder}/")
-    ]
+    listed = json.loads(run(["losetup", "--list", "--json", "--output", "NAME,BACK-FILE"]) or '{"loopdevices": []}')
+    stale = [loop["name"] for loop in listed["loopdevices"] if str(loop["back-file"] or "").startswith(f"{folder}/")]
     for device in stale:
         with contextlib.suppress(ToolError):
             run(["losetup", "--detach", device])

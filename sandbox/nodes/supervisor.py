@@ -54,22 +54,23 @@ class Supervisor:
     # -- the compute protocol
 
     def create(self, vm: Vm) -> None:
-        """Given a VM, make its disks, boot it, and return when its sshd answers. An existing one is left as it is."""
+        """Given a new VM, make its disks, boot it, and return when its sshd answers. A known one is left as it is."""
         with self._operation(vm) as name:
             known = self._known_id(name)
             if known not in (None, vm["id"].lower()):
                 raise ComputeError(
                     "Conflict", f"a node named {name} exists already in this sandbox ({known}): use another name"
                 )
-            if self.nodes.get(name) and self.nodes[name].power == "running":
-                return
+            if name in self.nodes and self.nodes[name].power in ("running", "stopped", "deallocated"):
+                return  # an update of a VM neither boots nor stops it
             node = self.nodes[name] = self._node(vm, name)
             try:
                 if not node.os_disk.exists():
                     self._make_disks(node, vm)
-                self._boot(node)
+                self._boot(node, vm)
             except Exception:
                 node.stop(0)
+                node.power = "failed"  # the next create tries again
                 raise
 
     def delete(self, vm: Vm) -> None:
@@ -84,14 +85,14 @@ class Supervisor:
         with self._operation(vm) as name:
             node = self._existing(name)
             node.stop()
-            self._boot(node)
+            self._boot(node, vm)
 
     def start(self, vm: Vm) -> None:
         """Given a VM, boot it if it does not run."""
         with self._operation(vm) as name:
             node = self._existing(name)
             if node.power != "running":
-                self._boot(node)
+                self._boot(node, vm)
 
     def power_off(self, vm: Vm) -> None:
         """Given a VM, shut it down; its disks stay, the NVMe too (the VM stays allocated)."""
@@ -211,7 +212,10 @@ class Supervisor:
         draft.rename(node.os_disk)
         (node.folder / "state.json").write_text(json.dumps({"id": vm["id"].lower(), "power": "stopped"}))
 
-    def _boot(self, node: Node) -> None:
+    def _boot(self, node: Node, vm: Vm) -> None:
+        """Boot with the size and the address that the VM has now: both may change while it is stopped."""
+        node.profile = profile_of(vm["properties"]["hardwareProfile"]["vmSize"])
+        node.nic = placement.nic_of(self._cloud, vm, node.profile.nic)
         node.start()
         node.wait_for_ssh()
         for loop in node.loops:
