@@ -356,3 +356,25 @@ def test_a_head_request_is_refused_without_a_body_and_an_unreadable_answer_is_no
     refusal = respond(Answer(403, "AuthorizationFailure", "no"), "HEAD")
     assert refusal.headers["x-ms-error-code"] == "AuthorizationFailure" and not refusal.body
     assert respond(Answer.unpacked("garbage"), "GET").status == 500
+
+
+def test_a_change_of_the_cloud_counts_from_the_next_request_on(tokens: Tokens) -> None:
+    async def run() -> list[int]:
+        cloud = small_cloud()
+        sent = {
+            "X-Sandbox-Method": "GET",
+            "X-Sandbox-Host": HOST,
+            "X-Sandbox-Server": PRIVATE,
+            "X-Sandbox-Uri": "/training-data/a",
+            "Authorization": bearer(tokens, cloud, "train"),
+        }
+        async with TestClient(TestServer(make_app(cloud, tokens, Store(), clock=lambda: NOW))) as client:
+            statuses = [(await client.get("/authorize", headers=sent)).status]
+            endpoint = cloud.get(f"{NET}/privateEndpoints/lake01-blob")
+            cloud.delete(f"{NET}/privateEndpoints/lake01-blob")
+            statuses.append((await client.get("/authorize", headers=sent)).status)
+            assert endpoint is not None
+            cloud.put(endpoint["id"], endpoint)
+            return [*statuses, (await client.get("/authorize", headers=sent)).status]
+
+    assert asyncio.run(run()) == [204, 403, 204]
