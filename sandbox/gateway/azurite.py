@@ -19,7 +19,7 @@ from azure.storage.blob import AccountSasPermissions, ResourceTypes, generate_ac
 from azure.storage.blob.aio import BlobServiceClient
 
 from sandbox.gateway.child import Child
-from sandbox.gateway.endpoints import accounts, containers
+from sandbox.gateway.endpoints import CurrentFacts
 from sandbox.identity.files import write_private
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class Azurites:
 
     def __init__(self, layout: Layout, cloud: Cloud, argv: list[str]) -> None:
         """`argv` is how Azurite's blob service is run, e.g. `["node", "…/azurite/dist/src/blob/main.js"]`."""
-        self._layout, self._cloud, self._argv = layout, cloud, argv
+        self._layout, self._facts, self._argv = layout, CurrentFacts(cloud), argv
         self._stores: dict[str, _Store] = {}
 
     async def backend(self, account: str) -> tuple[str, str]:
@@ -50,7 +50,7 @@ class Azurites:
     async def reconcile(self) -> None:
         """Make the containers that ARM made since, in the stores that run (the others do it when they start)."""
         for account in [name for name, store in self._stores.items() if store.ready]:
-            if account in accounts(self._cloud):
+            if account in self._facts().accounts:
                 await self._running(account)
 
     async def forget_account(self, account: str) -> None:
@@ -62,7 +62,7 @@ class Azurites:
 
     async def forget_container(self, account: str, container: str) -> None:
         """Given a container that ARM deleted, delete it in its store, if the account and its data are still there."""
-        if account not in accounts(self._cloud) or not (self._layout.azurite / account).exists():
+        if account not in self._facts().accounts or not (self._layout.azurite / account).exists():
             return
         store = await self._running(account)
         store.known.discard(container)
@@ -103,13 +103,13 @@ class Azurites:
 
     async def _running(self, account: str) -> _Store:
         """Return an account's store: running, and with every container that ARM made."""
-        resource = accounts(self._cloud).get(account)
-        if resource is None:
+        facts = self._facts()
+        if account not in facts.accounts:
             raise RuntimeError(f"the sandbox has no storage account {account}")
         if account not in self._stores:
             self._stores[account] = _Store(self._layout, account, self._argv)
         store = self._stores[account]
-        await store.ensure(containers(self._cloud, resource["id"]))
+        await store.ensure(facts.containers[account])
         return store
 
 
@@ -136,7 +136,7 @@ class _Store:
             on_exit=self._ended,
         )
 
-    async def ensure(self, wanted: set[str]) -> None:
+    async def ensure(self, wanted: frozenset[str]) -> None:
         """Start the process if it does not run, wait until it listens, and make the wanted containers."""
         if self.ready and wanted <= self.known:
             return

@@ -97,15 +97,18 @@ def endpoint_addresses(cloud: Cloud, endpoint: Mapping[str, Any]) -> list[str]:
 
 @dataclass(frozen=True)
 class Facts:
-    """What a decision needs to know of accounts and endpoints, read once."""
+    """What a request needs to know of accounts, their containers (those made by ARM) and endpoints, read once."""
 
     accounts: dict[str, dict[str, Any]]
+    containers: dict[str, frozenset[str]]
     endpoints: tuple[PrivateEndpoint, ...]
 
     @classmethod
     def of(cls, cloud: Cloud) -> Facts:
         """Given the cloud, return its facts as they are now."""
-        return cls(accounts(cloud), tuple(private_endpoints(cloud)))
+        by_name = accounts(cloud)
+        made = {name: frozenset(containers(cloud, account["id"])) for name, account in by_name.items()}
+        return cls(by_name, made, tuple(private_endpoints(cloud)))
 
 
 class CurrentFacts:
@@ -113,7 +116,7 @@ class CurrentFacts:
 
     def __init__(self, cloud: Cloud) -> None:
         self._cloud, self._stale = cloud, True
-        self._facts = Facts({}, ())
+        self._facts = Facts({}, {}, ())
         cloud.subscribe(lambda event, resource: self._outdate())
 
     def __call__(self) -> Facts:
