@@ -41,7 +41,14 @@ def build_fabric() -> None:
     """Make the bridge with the addresses every VNet sees. Must run inside the sandbox's own network namespace."""
     commands = ["link set lo up", f"link add {BRIDGE} type bridge stp_state 0 forward_delay 0", f"link set {BRIDGE} up"]
     run(["ip", "-batch", "-"], stdin="\n".join(commands + [f"addr add {a} dev {BRIDGE}" for a in FIXED]))
-    for name, value in (("ip_forward", "1"), ("conf/all/send_redirects", "0"), (f"conf/{BRIDGE}/send_redirects", "0")):
+    settings = {
+        "ip_forward": "1",
+        "conf/all/send_redirects": "0",
+        f"conf/{BRIDGE}/send_redirects": "0",
+        # There is no route out, and every program that tries is to hear it at once instead of waiting for a timeout.
+        "icmp_ratelimit": "0",
+    }
+    for name, value in settings.items():
         (Path("/proc/sys/net/ipv4") / name).write_text(value)
 
 
