@@ -1,0 +1,18 @@
+"""The runbook: Fabric tasks that bring a cluster from `pulumi up` to the hand-off. `ns` is what `fab` shows."""
+
+from invoke import Collection
+
+from scripts import access, cache, doctor, handoff, ingest, nvme, ready, validate
+
+ns = Collection("feedline")
+for _task in (
+    doctor.doctor,
+    access.access,
+    ingest.ingest,
+    nvme.nvme,
+    cache.cache,
+    validate.validate,
+    handoff.handoff,
+    ready.ready,
+):
+    ns.add_task(_task)

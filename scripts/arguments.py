@@ -1,0 +1,52 @@
+"""What every task of the runbook understands on its command line."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Arguments:
+    """The common options; `extra` holds those of one task (`source`, `dataset`, …)."""
+
+    stack: str = ""
+    contract: str = ""
+    nodes: str = ""
+    role: str = ""
+    parallel: int = 32
+    identity: str = ""
+    yes: bool = False
+    dry_run: bool = False
+    confirm_cluster: str = ""
+    json: bool = False
+    break_lock: bool = False
+
+    @classmethod
+    def split(cls, given: dict[str, Any]) -> tuple[Arguments, dict[str, Any]]:
+        """Given all options of a task, return the common ones and the rest."""
+        names = {field.name for field in fields(cls)}
+        common = {name: value for name, value in given.items() if name in names}
+        return cls(**common), {name: value for name, value in given.items() if name not in names}
+
+
+HELP = {
+    "stack": "the Pulumi stack to read the contract from (or FEEDLINE_STACK)",
+    "contract": "a contract file instead of a stack; needs no Pulumi",
+    "nodes": "only these nodes: names or patterns such as gpu-[0-3], comma-separated",
+    "role": "only nodes of this role: train or ingest",
+    "parallel": "how many nodes at once",
+    "identity": "the SSH private key (or FEEDLINE_SSH_KEY; else your ssh agent)",
+    "yes": "answer the plan's question with yes",
+    "dry-run": "stop after showing the plan",
+    "confirm-cluster": "the cluster's name, for plans that destroy something, where no terminal can ask",
+    "json": "print the result as JSON",
+    "break-lock": "take the cluster's lock from whoever holds it",
+    "again": "measure anew, even where an earlier answer still holds",
+    "max-age": "hours for which an earlier answer holds",
+    "source": "the folder on the ingest node to ingest",
+    "dataset": "the data set's name (default: the one in the settings)",
+    "cap-mbps": "limit the upload to this many megabits per second",
+}
+CHANGING = ("yes", "dry_run", "confirm_cluster", "break_lock")
+"""Options that only tasks which change something offer."""

@@ -1,0 +1,18 @@
+"""Task `cache`."""
+
+from __future__ import annotations
+
+from scripts.arguments import Arguments
+from scripts.task import runbook
+
+
+@runbook(changes=True)
+def cache(arguments: Arguments) -> int:
+    """Mount the containers with BlobFuse2, cached on NVMe, and load the data set into the cache.
+
+    Steps: configuration and systemd unit -> mount -> preload -> presence by allocated blocks and hashes.
+    Usage: fab cache [--nodes gpu-0]
+    """
+    from scripts.verdict_of import one_gate
+
+    return one_gate(arguments, "cache")

@@ -1,0 +1,23 @@
+"""Task `ready`."""
+
+from __future__ import annotations
+
+from scripts.arguments import Arguments
+from scripts.task import runbook
+
+
+@runbook(changes=True)
+def ready(arguments: Arguments, source: str = "", dataset: str = "", again: bool = False, max_age: float = 24.0) -> int:
+    """Run every gate in order and hand off: doctor, access, ingest, nvme, cache, validate, handoff.
+
+    Stops at the first gate that does not pass, and says which. What was measured before and still holds is not
+    measured again (--again does). Usage: fab ready --source /data/shards [--yes]
+    """
+    from scripts.chain import get_ready
+    from scripts.ingest import options
+    from scripts.verdict_of import with_session
+
+    gate_options = {"ingest": options(source, dataset)}
+    return with_session(
+        arguments, lambda session: get_ready(session, gate_options, again=again, max_age_s=max_age * 3600)
+    )
