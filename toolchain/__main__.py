@@ -42,6 +42,12 @@ def main() -> int:
     except SetupError as error:
         print(f"setup: {error}", file=sys.stderr)
         return 1
+    except PermissionError as error:
+        print(f"setup: {error.filename}: not yours to write: run as the user who set up this checkout", file=sys.stderr)
+        return 1
+    except OSError as error:
+        print(f"setup: {error}: free what it names (space on the disk, most often) and run this again", file=sys.stderr)
+        return 1
     except KeyboardInterrupt:
         print("setup: interrupted; run it again, it continues where it stopped", file=sys.stderr)
         return 130

@@ -23,7 +23,8 @@ def node_program(context: Context) -> Tool:
         said = first_version(commands.output_of([found, "--version"]) or "")
         if said and at_least(said, wanted["minimum"]):
             return Tool("node", f"v{said}", f"on PATH: {found}", Path(found))
-        context.say(f"{found} is Node.js {said or 'of an unknown version'}; Azurite needs {wanted['minimum']}")
+        if not wheel_folder(context).is_dir():
+            context.say(f"{found} is Node.js {said or 'of an unknown version'}; Azurite needs {wanted['minimum']}")
     python_deps.install_wheel(context, wanted["wheel"], wanted["version"])
     return Tool("node", f"v{wanted['version']}", "wheel from PyPI", wheel_folder(context) / "node")
 
@@ -55,18 +56,29 @@ def ensure(context: Context) -> list[Tool]:
     ]
 
 
+def _npm(node: Path) -> list[str | Path]:
+    """Given a Node.js, return the command of its npm. A wheel holds no symlinks, so its bin/npm fails."""
+    in_wheel = node.parent.parent / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
+    return [node, in_wheel] if in_wheel.exists() else [shutil.which("npm") or "npm"]
+
+
+def _system_certificates() -> dict[str, str]:
+    """Return the variable that makes Node.js trust the machine's own authorities, a company's among them."""
+    system = Path("/etc/ssl/certs/ca-certificates.crt")
+    return {"NODE_EXTRA_CA_CERTS": os.environ.get("NODE_EXTRA_CA_CERTS") or str(system)} if system.exists() else {}
+
+
 def _install(context: Context, node: Tool, folder: Path) -> None:
     assert node.path is not None
     context.say("installing AzCopy and Azurite with npm (once; about 40 seconds)")
     with files.appearing(folder) as fresh:
         for name in ("package.json", "package-lock.json"):
             shutil.copyfile(FOLDER / "npm" / name, fresh / name)
-        npm = shutil.which("npm", path=f"{node.path.parent}:{os.environ['PATH']}")
         commands.run(
-            [npm or "npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--omit=dev"],
+            [*_npm(node.path), "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--omit=dev"],
             "AzCopy moves the data and Azurite holds it in the sandbox",
             "read npm's own words above; the registry must be reachable",
             cwd=fresh,
-            env={"PATH": f"{node.path.parent}:{os.environ['PATH']}"},
+            env={"PATH": f"{node.path.parent}:{os.environ['PATH']}", **_system_certificates()},
         )
         (fresh / AZCOPY).chmod(0o755)  # the package ships it without the exec bit
