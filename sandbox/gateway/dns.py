@@ -19,13 +19,11 @@ from sandbox.gateway.child import Child
 from sandbox.gateway.endpoints import (
     DNS_ADDRESS,
     DOMAIN,
-    ENDPOINT_TYPE,
     GROUPS,
     PACKAGES_ADDRESS,
     PACKAGES_HOST,
     PUBLIC_ADDRESS,
     accounts,
-    endpoint_addresses,
     private_endpoints,
 )
 from sandbox.identity.instance import VM_TYPE, nic_addresses, nics_of
@@ -37,7 +35,6 @@ if TYPE_CHECKING:
 ZONE_TYPE = "Microsoft.Network/privateDnsZones"
 LINK_TYPE = f"{ZONE_TYPE}/virtualNetworkLinks"
 RECORD_TYPE = f"{ZONE_TYPE}/A"
-GROUP_TYPE = "Microsoft.Network/privateEndpoints/privateDnsZoneGroups"
 INTERNAL_DOMAIN = "internal.cloudapp.net"
 TTL_S = 10  # the TTL of records made by a private DNS zone group
 
@@ -154,28 +151,13 @@ def _linked_zones(cloud: Cloud) -> Iterator[tuple[str, dict[str, str]]]:
     linked = {link["id"].lower().rsplit("/virtualnetworklinks/", 1)[0] for link in cloud.list(LINK_TYPE)}
     for zone in cloud.list(ZONE_TYPE):
         if zone["id"].lower() in linked:
-            yield zone["name"].lower(), {**dict(_group_records(cloud, zone)), **dict(_own_records(cloud, zone))}
+            yield zone["name"].lower(), dict(_records(cloud, zone))
 
 
-def _own_records(cloud: Cloud, zone: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield (relative name, address) of the A records that are resources of the zone."""
+def _records(cloud: Cloud, zone: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield (relative name, address) of a zone's A records; an endpoint's zone group made most of them."""
     for record in cloud.list(RECORD_TYPE):
         if record["id"].lower().startswith(zone["id"].lower() + "/"):
             properties = record.get("properties", {})
             for entry in properties.get("aRecords") or properties.get("ARecords") or ():
                 yield record["name"].lower(), entry["ipv4Address"]
-
-
-def _group_records(cloud: Cloud, zone: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield (account, address) of the records that private DNS zone groups of endpoints keep in the zone."""
-    by_id = {endpoint["id"].lower(): endpoint for endpoint in cloud.list(ENDPOINT_TYPE)}
-    for group in cloud.list(GROUP_TYPE):
-        endpoint = by_id.get(group["id"].lower().rsplit("/privatednszonegroups/", 1)[0])
-        configs = (group.get("properties") or {}).get("privateDnsZoneConfigs") or []
-        zones = {str(c.get("properties", c).get("privateDnsZoneId", "")).lower() for c in configs}
-        if endpoint is None or zone["id"].lower() not in zones:
-            continue
-        own = endpoint_addresses(cloud, endpoint)
-        for target in private_endpoints(cloud):
-            if target.address in own and zone["name"].lower() == f"privatelink.{target.group}.{DOMAIN}":
-                yield target.account, target.address

@@ -186,10 +186,7 @@ def small_cloud() -> SmallCloud:
             f"{zone}/virtualNetworkLinks/vnet",
             {"properties": {"virtualNetwork": {"id": vnet}}},
         )
-        cloud.put(
-            f"{endpoint}/privateDnsZoneGroups/default",
-            {"properties": {"privateDnsZoneConfigs": [{"name": group, "properties": {"privateDnsZoneId": zone}}]}},
-        )
+        cloud.put(f"{zone}/A/lake01", {"properties": {"ttl": 10, "aRecords": [{"ipv4Address": address}]}})
     train, ingest = identity(cloud, "train", 1), identity(cloud, "ingest", 2)
     machine(cloud, "gpu-0", "10.0.1.4", [train])
     machine(cloud, "ingest-0", "10.0.2.4", [ingest, train])

@@ -32,16 +32,19 @@ def test_a_zone_that_is_not_linked_leaves_the_private_name_public() -> None:
 
 def test_a_linked_zone_without_the_record_answers_nothing_instead_of_the_public_address() -> None:
     cloud = small_cloud()
-    cloud.delete(f"{NET}/privateEndpoints/lake01-blob/privateDnsZoneGroups/default")
+    cloud.delete(f"{ZONE}/A/lake01")
     known = names(cloud)
     assert known.aliases[BLOB] == PRIVATE and PRIVATE not in known.addresses
 
 
-def test_a_record_of_the_zone_itself_counts_like_a_groups() -> None:
+def test_any_record_of_a_linked_zone_resolves() -> None:
     cloud = small_cloud()
-    cloud.delete(f"{NET}/privateEndpoints/lake01-blob/privateDnsZoneGroups/default")
-    cloud.put(f"{ZONE}/A/lake01", {"properties": {"aRecords": [{"ipv4Address": "10.0.3.4"}], "ttl": 10}})
-    assert names(cloud).addresses[PRIVATE] == "10.0.3.4"
+    zone = f"{NET}/privateDnsZones/corp.example"
+    cloud.put(zone, {"properties": {}})
+    cloud.put(f"{zone}/A/mirror", {"properties": {"aRecords": [{"ipv4Address": "10.0.9.9"}]}})
+    assert "mirror.corp.example" not in names(cloud).addresses
+    cloud.put(f"{zone}/virtualNetworkLinks/vnet", {"properties": {}})
+    assert names(cloud).addresses["mirror.corp.example"] == "10.0.9.9"
 
 
 def test_a_node_has_its_bare_name_and_the_one_in_azures_internal_domain() -> None:
