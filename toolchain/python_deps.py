@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import shutil
 import sys
+import tomllib
 from pathlib import Path
 
 from toolchain import apt, commands, files
@@ -30,10 +32,10 @@ def ensure(context: Context) -> Tool:
 
 
 def _fingerprint(checkout: Path) -> str:
-    digest = hashlib.sha256()
-    for name in ("uv.lock", "pyproject.toml"):
-        digest.update((checkout / name).read_bytes())
-    return digest.hexdigest()
+    """Given a checkout, return what names the packages it wants: the lock, and of pyproject.toml what uv reads."""
+    project = tomllib.loads((checkout / "pyproject.toml").read_text())
+    wanted = [project["project"], project.get("dependency-groups"), project.get("tool", {}).get("uv")]
+    return hashlib.sha256((checkout / "uv.lock").read_bytes() + json.dumps(wanted).encode()).hexdigest()
 
 
 def _sync(context: Context) -> None:
