@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from pathlib import Path
 
-from toolchain import env, pulumi_home, report, setup, stages
+from toolchain import env, pulumi_home, setup, stages
 from toolchain.context import Context
 from toolchain.errors import SetupError
 
@@ -38,15 +39,19 @@ def main() -> int:
         else:
             for tool in setup.ensure(context, arguments.level):
                 if not arguments.quiet:
-                    report.print_tools([tool], sys.stdout)
+                    print(tool.line, flush=True)
     except SetupError as error:
         print(f"setup: {error}", file=sys.stderr)
         return 1
-    except PermissionError as error:
-        print(f"setup: {error.filename}: not yours to write: run as the user who set up this checkout", file=sys.stderr)
-        return 1
+    except BrokenPipeError:  # `./run setup | head`: nobody reads on, so there is nothing to say
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
     except OSError as error:
-        print(f"setup: {error}: free what it names (space on the disk, most often) and run this again", file=sys.stderr)
+        mine = not isinstance(error, PermissionError)
+        hint = (
+            "free what it names (space on the disk, most often)" if mine else "run as the user who set up this checkout"
+        )
+        print(f"setup: {error}: {hint}, then run this again", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         print("setup: interrupted; run it again, it continues where it stopped", file=sys.stderr)

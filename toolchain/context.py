@@ -23,6 +23,11 @@ class Tool:
     source: str
     path: Path | None = None
 
+    @property
+    def line(self) -> str:
+        """Return how the setup reports it."""
+        return f"  {self.name:<16} {self.version:<18} {self.source}"
+
 
 @dataclass(frozen=True)
 class Context:
