@@ -1,7 +1,8 @@
-"""What is sent to a node: our decisions, the node program and the Azure SDK for that node's Python, named by its content.
+"""What is sent to a node: our decisions, the node program and the Azure SDK for that node's Python, named by its
+content.
 
-The SDK comes from uv.lock's versions and hashes, by uv, once per Python and architecture. The same checkout makes the same
-bundle, byte for byte, on any machine.
+The SDK comes from uv.lock's versions and hashes, by uv, once per Python and architecture. The same checkout makes
+the same bundle, byte for byte, on any machine.
 """
 
 from __future__ import annotations
@@ -36,9 +37,11 @@ _LEFT_OUT = re.compile(
 
 @dataclass(frozen=True)
 class Bundle:
-    """A bundle: `id` = SHA-256 over its list of files, `files` = path in it → file here, `listing` = that list."""
+    """A bundle: `id` = SHA-256 over its list of files, `tag` = the Python it is for, `files` = path in it → file
+    here, `listing` = that list."""
 
     id: str
+    tag: str
     listing: str
     files: Mapping[str, Path]
 
@@ -61,7 +64,8 @@ class Bundle:
 
 
 def build(places: Places, tag: str, say: Callable[[str], None]) -> Bundle:
-    """Given a node's Python as `3.12-x86_64`, return the bundle for it. Raise OperationError if the SDK cannot be had."""
+    """Given a node's Python as `3.12-x86_64`, return the bundle for it. Raise OperationError if the SDK cannot be
+    had."""
     site = _site(places, tag, say)
     files = {
         f"{room}/{path.relative_to(places.checkout / room)}": path
@@ -79,7 +83,7 @@ def build(places: Places, tag: str, say: Callable[[str], None]) -> Bundle:
         )
         lines.append(f"{digest}  {name}\n")
     listing = "".join(lines)
-    return Bundle(hashlib.sha256(listing.encode()).hexdigest(), listing, files)
+    return Bundle(hashlib.sha256(listing.encode()).hexdigest(), tag, listing, files)
 
 
 def requirements(lock: Mapping[str, Any]) -> str:

@@ -1,4 +1,5 @@
-"""All gates in order, and the hand-off: what still holds is shown, what does not is measured, what fails stops the chain."""
+"""All gates in order, and the hand-off: what still holds is shown, what does not is measured, what fails stops the
+chain."""
 
 from __future__ import annotations
 
@@ -39,7 +40,8 @@ def get_ready(session: Session, options: Mapping[str, Mapping[str, Any]], *, aga
 
 
 def hand_off(session: Session, max_age_s: float) -> int:
-    """Given a session, hand off if every gate's record is a PASS that still holds; return 0, or 2 with what forbids it."""
+    """Given a session, hand off if every gate's record is a PASS that still holds; return 0, or 2 with what forbids
+    it."""
     _whole_cluster(session)
     session.facts.update(gates.read_facts(session, session.contract.nodes))
     records = {name: session.state.load(name) for name in GATES}
@@ -83,7 +85,8 @@ def _hand_over(session: Session, results: Sequence[GateResult]) -> int:
     if session.contract.is_sandbox:
         files["SANDBOX"] = (holds.WATERMARK + "\n").encode()
     files["MANIFEST.json"] = holds.bundle_manifest(files, session.contract, now).encode()
-    name = f"{'SANDBOX-' if session.contract.is_sandbox else ''}handoff-{session.places.state(session.contract.cluster).name}.tar.gz"
+    mark = "SANDBOX-" if session.contract.is_sandbox else ""
+    name = f"{mark}handoff-{session.state.folder.name}.tar.gz"
     data = _packed(files)
     path = session.evidence.keep() / name
     write(path, data)

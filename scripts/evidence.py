@@ -1,4 +1,5 @@
-"""What was seen, kept: evidence/<cluster>/<UTC>/ holds contract, facts, plans, measurements, verdicts and the report."""
+"""What was seen, kept: evidence/<cluster>/<UTC>/ holds contract, facts, plans, measurements, verdicts and the
+report."""
 
 from __future__ import annotations
 
@@ -13,7 +14,8 @@ from scripts.places import write
 
 
 class Evidence:
-    """One run's folder. What is noted waits in memory until `keep`: a run that only finds old answers valid leaves none."""
+    """One run's folder. What is noted waits in memory until `keep`: a run that only finds old answers valid leaves
+    none."""
 
     def __init__(self, parent: Path, now: float | None = None) -> None:
         self._parent, self._now = parent, now
@@ -21,7 +23,8 @@ class Evidence:
         self.folder: Path | None = None
 
     def note(self, name: str, value: Mapping[str, Any] | list[Any] | str) -> None:
-        """Given a name such as `facts/gpu-0.json` and JSON values or text, remember it; at once if the folder is there."""
+        """Given a name such as `facts/gpu-0.json` and JSON values or text, remember it; at once if the folder is
+        there."""
         text = value if isinstance(value, str) else json.dumps(value, indent=1, sort_keys=True) + "\n"
         self._waiting[name] = masked(text)
         if self.folder is not None:

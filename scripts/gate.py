@@ -22,8 +22,8 @@ from scripts.session import Session
 
 @dataclass(frozen=True)
 class Gate:
-    """A gate: the node program's verb behind it, the roles it concerns (none = all), whether it changes nodes, and whether it
-    needs them for itself, so that two measurements do not meet."""
+    """A gate: the node program's verb behind it, the roles it concerns (none = all), whether it changes nodes, and
+    whether it needs them for itself, so that two measurements do not meet."""
 
     name: str
     verb: str
@@ -50,8 +50,8 @@ class Shown(Exception):
 
 
 def run(session: Session, gate: Gate, options: Mapping[str, Any] | None = None) -> GateResult:
-    """Given a session, a gate and its options for the node program, run it and return its result; evidence and the gate's
-    record are written. Raise OperationError when something could not be done, Shown after a dry run's plan."""
+    """Given a session, a gate and its options for the node program, run it and return its result; evidence and the
+    gate's record are written. Raise OperationError when something could not be done, Shown after a dry run's plan."""
     nodes = select(session.contract, session.arguments, gate.roles)
     started, options = time.monotonic(), options or {}
     before = read_facts(session, nodes) if gate.exclusive else {}

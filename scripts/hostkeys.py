@@ -1,4 +1,5 @@
-"""Which machine is this? Host keys are kept per cluster and by VM id: a recreated VM is a new machine, not a changed one."""
+"""Which machine is this? Host keys are kept per cluster and by VM id: a recreated VM is a new machine, not a changed
+one."""
 
 from __future__ import annotations
 
@@ -48,6 +49,11 @@ class FirstContact(paramiko.MissingHostKeyPolicy):
         self._file, self._name, self._said = file, name, said
 
     def missing_host_key(self, client: Any, hostname: str, key: Any) -> None:
+        before = known(self._file, self._name)
+        if before and before.get(key.get_name()) != key:
+            raise paramiko.BadHostKeyException(hostname, key, next(iter(before.values())))
+        if before:
+            return
         remember(self._file, self._name, key)
         self._said.append(f"first contact: host key {key.fingerprint} kept")
 
@@ -57,5 +63,5 @@ def changed(node: str, name: str, file: Path, got: Any) -> OperationError:
     return OperationError(
         f"the host key of VM {name} changed (now {got.fingerprint}): this may be another machine, nothing was sent",
         where=node,
-        hint=f"if you reinstalled its OS disk, remove the line {name} from {file}; otherwise find out who answers at this address",
+        hint=f"if its OS disk was reinstalled, remove the line {name} from {file}; else find out who answers there",
     )

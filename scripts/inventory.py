@@ -90,7 +90,8 @@ def _pulumi_output(stack: str) -> str:
 
 
 def select(contract: Contract, arguments: Arguments, roles: Sequence[str] = ()) -> tuple[Node, ...]:
-    """Given a contract, the options and the roles a gate concerns (none = all), return the nodes to work on, in their order.
+    """Given a contract, the options and the roles a gate concerns (none = all), return the nodes to work on, in
+    their order.
 
     Raise OperationError when a pattern or role matches nothing, or when nothing is left.
     """

@@ -12,7 +12,7 @@ from typing import Any
 from feedline.errors import OperationError
 from feedline.handoff import iso
 from scripts import remote
-from scripts.ssh import Link
+from scripts.ssh import Link, lines_of
 
 HEARTBEAT_S, RELEASE_S = 15.0, 10.0
 
@@ -27,7 +27,7 @@ def held(link: Link, who: str, why: str, *, take: bool, said: Callable[[str], No
     done = threading.Event()
     try:
         channel.sendall(json.dumps({"who": who, "why": why, "since": iso(time.time()), "break": take}).encode() + b"\n")
-        for line in channel.makefile("r", encoding="utf-8", errors="replace"):
+        for line in lines_of(channel):
             answer = json.loads(line) if line.startswith("{") else {}
             if answer.get("type") == "taken":
                 said(_taken(answer))
@@ -79,4 +79,5 @@ def _refused(holder: dict[str, Any], node: str) -> OperationError:
 def _taken(answer: dict[str, Any]) -> str:
     holder = answer.get("holder") or {}
     state = "was broken" if answer.get("alive") else "was left by a run that is gone"
-    return f"the lock of {holder.get('who', 'unknown')} ({holder.get('why', 'unknown')}, {holder.get('since', 'unknown')}) {state}"
+    who, why, since = (holder.get(key, "unknown") for key in ("who", "why", "since"))
+    return f"the lock of {who} ({why}, {since}) {state}"

@@ -1,4 +1,5 @@
-"""One log file a run: what was asked of which node, and what it said on stderr. Things that look like credentials are masked."""
+"""One log file a run: what was asked of which node, and what it said on stderr. Things that look like credentials
+are masked."""
 
 from __future__ import annotations
 

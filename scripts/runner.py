@@ -17,7 +17,8 @@ from feedline.errors import CheckError, FeedlineError, OperationError
 from scripts import bundle, remote
 from scripts.log import Log
 from scripts.places import Places, write
-from scripts.ssh import Finished, Link, Way, hint_lines
+from scripts.ssh import Finished, Link, Way
+from scripts.ssh_errors import failed
 
 Progress = Callable[[Mapping[str, Any]], None]
 Answer = TypeVar("Answer")
@@ -50,7 +51,8 @@ class Door(Protocol):
 
 
 def private_key(identity: str, environ: Mapping[str, str] = os.environ) -> str:
-    """Given --identity, return the private key file to use, "" for the ssh agent. Raise OperationError if there is no such file."""
+    """Given --identity, return the private key file to use, "" for the ssh agent. Raise OperationError if there is
+    no such file."""
     chosen = identity or environ.get("FEEDLINE_SSH_KEY", "")
     if chosen and not Path(chosen).expanduser().is_file():
         raise OperationError(
@@ -76,7 +78,8 @@ class Runner:
     def call(
         self, node: Node, verb: str, *, apply: str | None, options: Mapping[str, Any], progress: Progress
     ) -> Result:
-        """Given a node, a verb and its options, run it there and return its answer; progress lines are passed on as they come.
+        """Given a node, a verb and its options, run it there and return its answer; progress lines are passed on as
+        they come.
 
         Raise OperationError when the node cannot be reached, sudo is refused, or the node program says it could not.
         """
@@ -86,9 +89,8 @@ class Runner:
         for attempt in range(3):
             sent = self._bundle_for(node, progress)
             lines = _Lines(progress)
-            finished = link.execute(
-                remote.argv("enter", (sent.folder, sent.id, verb) if sent else ("-", "-", verb)), request, lines.take
-            )
+            which = (sent.folder, sent.id, sent.tag) if sent else ("-", "-", "unknown")
+            finished = link.execute(remote.argv("enter", (*which, verb)), request, lines.take)
             for text in link.said:
                 progress({"text": text})
             link.said.clear()
@@ -98,15 +100,17 @@ class Runner:
             self._learn(node, str(lines.missing["tag"]))
             if attempt < 2:
                 self._send(node, link, progress)
+        why = (lines.missing or {}).get("why", "unknown")
         raise OperationError(
-            f"the bundle does not stay there: {lines.missing['why']}",
+            f"the bundle does not stay there: {why}",
             where=node.name,
             hint="is /opt full or mounted read-only?",
         )
 
     @contextmanager
     def lock(self, node: Node, why: str, *, take: bool, said: Callable[[str], None]) -> Iterator[None]:
-        """Given the node that keeps the cluster's lock and the reason, hold it while the block runs. `take` breaks another's.
+        """Given the node that keeps the cluster's lock and the reason, hold it while the block runs. `take` breaks
+        another's.
 
         Raise OperationError naming the holder when somebody else has it.
         """
@@ -116,11 +120,12 @@ class Runner:
             yield
 
     def put(self, node: Node, argv: Sequence[str], stdin: bytes) -> str:
-        """Given a node, an argv and its input, run it as it is and return its output. Raise OperationError if it fails."""
+        """Given a node, an argv and its input, run it as it is and return its output. Raise OperationError if it
+        fails."""
         lines: list[str] = []
         finished = self._link(node).execute(argv, stdin, lines.append)
         if finished.code:
-            raise _failed(node, argv[0], finished)
+            raise failed(node, argv[0], finished.code, finished.errors)
         return "\n".join(lines)
 
     def close(self) -> None:
@@ -152,7 +157,7 @@ class Runner:
         progress({"text": f"sending the node program, {len(archive) / 1e6:.1f} MB (once)"})
         finished = link.execute(remote.argv("unpack", (made.folder, made.id)), archive, lambda line: None)
         if finished.code:
-            raise _failed(node, "unpack", finished)
+            raise failed(node, "unpack", finished.code, finished.errors)
 
     # -- answers -------------------------------------------------------------------------------------------------------
     def _link(self, node: Node) -> Link:
@@ -167,9 +172,15 @@ class Runner:
             where = where if where.startswith(node.name) else f"{node.name}: {where}" if where else node.name
             raise kind(str(last.get("what", "failed")), where=where, hint=str(last.get("hint", "")))
         if last.get("type") == "result" and finished.code == 0:
-            return Result(last.get("facts") or {}, last.get("plan"), last.get("applied") or [], last.get("verdicts") or [],
-                          last.get("measurements") or {}, bool(last.get("changed")))  # fmt: skip
-        raise _failed(node, verb, finished)
+            return Result(
+                last.get("facts") or {},
+                last.get("plan"),
+                last.get("applied") or [],
+                last.get("verdicts") or [],
+                last.get("measurements") or {},
+                bool(last.get("changed")),
+            )
+        raise failed(node, verb, finished.code, finished.errors)
 
 
 class _Lines:
@@ -192,40 +203,6 @@ class _Lines:
             self.missing = value
         elif kind in ("result", "error"):
             self.last = value
-
-
-def _failed(node: Node, doing: str, finished: Finished) -> OperationError:
-    """Given a command that ended badly without saying why in the protocol, return the message for what its stderr shows."""
-    errors, where = finished.errors, node.name
-    if (
-        "a password is required" in errors
-        or "not in the sudoers file" in errors
-        or "may not run sudo" in errors
-        or "not allowed to execute" in errors
-    ):
-        return OperationError(
-            "no sudo: the admin user may not become root without a password",
-            where=where,
-            hint="cloud-init gives it `NOPASSWD:ALL`; see `cloud-init status --long` on the node",
-        )
-    if "sudo: command not found" in errors or "sudo: not found" in errors:
-        return OperationError(
-            "no sudo: it is not installed", where=where, hint="install the package sudo in the node's image"
-        )
-    if finished.code == 127 or "python3: command not found" in errors:
-        return OperationError("there is no /usr/bin/python3", where=where, hint="nodes need Python 3.11 or later")
-    if finished.code == -1:
-        return OperationError(
-            f"the connection was lost during `{doing}`",
-            where=where,
-            hint="what ran there may still run; run the task again, it goes on from what is there",
-        )
-    said = hint_lines(errors.splitlines()) or "nothing on stderr"
-    return OperationError(
-        f"`{doing}` ended with exit code {finished.code} and no answer:\n    {said}",
-        where=where,
-        hint="the whole output is in .feedline/logs",
-    )
 
 
 def fan_out(nodes: Sequence[Node], work: Callable[[Node], Answer], parallel: int) -> dict[str, Answer | FeedlineError]:

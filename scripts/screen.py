@@ -109,7 +109,7 @@ class Screen:
             plan = plans[nodes[0]]
             if not plan:
                 self.say(
-                    f"{gate}: {', '.join(nodes)}: nothing to do: {plan.nothing_because or 'everything is as it should be'}"
+                    f"{gate}: {', '.join(nodes)}: nothing to do: {plan.nothing_because or 'all is as it should be'}"
                 )
                 continue
             self.say(f"{gate}: plan for {', '.join(nodes)}:", "bold")

@@ -23,8 +23,8 @@ from scripts.state import State
 
 @dataclass
 class Session:
-    """The options, the contract, the door to the nodes, and where to show and keep what they say. `max_age_s` is how long an
-    answer holds, `facts` the nodes' latest facts."""
+    """The options, the contract, the door to the nodes, and where to show and keep what they say. `max_age_s` is how
+    long an answer holds, `facts` the nodes' latest facts."""
 
     arguments: Arguments
     contract: Contract

@@ -1,29 +1,36 @@
-"""SSH to one node, as the contract says: directly, through the jump node, or by a proxy command. One exec = one round trip.
+"""SSH to one node, as the contract says: directly, through the jump node, or by a proxy command. One exec = one
+round trip.
 
-Fabric opens the connection; data goes through the connection's own channel, because Fabric's run(in_stream=…) takes 10 ms a byte.
+Fabric opens the connection; data goes through the connection's own channel, because Fabric's run(in_stream=…) takes
+10 ms a byte.
 """
 
 from __future__ import annotations
 
+import re
 import shlex
 import socket
+import subprocess
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import fabric
 import paramiko
+from cryptography.exceptions import UnsupportedAlgorithm
 
 from feedline.contract import Contract, Node
 from feedline.errors import OperationError
 from scripts import hostkeys
+from scripts.ssh_errors import unreachable
 
 CONNECT_S = 15.0
 SILENCE_S = 900.0
 """A node that says nothing for this long while a gate runs is given up."""
 KEEPALIVE_S = 15
+PORT = 22
 
 
 def quote(argv: Sequence[str]) -> str:
@@ -33,7 +40,8 @@ def quote(argv: Sequence[str]) -> str:
 
 @dataclass(frozen=True)
 class Way:
-    """How to reach the nodes of one cluster: the contract's ssh block, the private key ("" = ssh agent), the known keys."""
+    """How to reach the nodes of one cluster: the contract's ssh block, the private key ("" = ssh agent), the known
+    keys."""
 
     contract: Contract
     key: str
@@ -49,18 +57,44 @@ class Finished:
 
 
 class _Connection(fabric.Connection):
-    """Remembers the proxy command, whose stderr tells why a gateway refused."""
+    """Runs a proxy command on a socket pair. (paramiko's own ProxyCommand spins on a pipe whose program has ended.)"""
 
-    proxy: Any = None
+    proxy: subprocess.Popen[bytes] | None = None
 
     def open_gateway(self) -> Any:
-        self.proxy = super().open_gateway()
-        return self.proxy
+        if not isinstance(self.gateway, str):
+            return super().open_gateway()
+        ours, its = socket.socketpair()
+        places = {"%h": self.host, "%p": str(self.port), "%r": self.user, "%%": "%"}
+        argv = [re.sub("%[hpr%]", lambda m: places[m[0]], word) for word in shlex.split(self.gateway)]
+        with its:
+            try:
+                self.proxy = subprocess.Popen(
+                    argv, stdin=its.fileno(), stdout=its.fileno(), stderr=subprocess.PIPE, start_new_session=True
+                )
+            except BaseException:
+                ours.close()
+                raise
+        return ours
+
+    def end_proxy(self, patience_s: float = 1.0) -> str:
+        """End the proxy command and return what it said on stderr."""
+        proxy, self.proxy = self.proxy, None
+        if proxy is None:
+            return ""
+        try:
+            # It ends by itself when its socket closes, or has ended already; only a stubborn one is killed.
+            errors = proxy.communicate(timeout=patience_s)[1]
+        except subprocess.TimeoutExpired:
+            proxy.kill()
+            errors = proxy.communicate()[1]
+        return " ".join(errors.decode(errors="replace").split())
 
 
 @dataclass
 class Link:
-    """One node's connection, opened at first use and kept. `said` collects what a person should know (first contact)."""
+    """One node's connection, opened at first use and kept. `said` collects what a person should know (first
+    contact)."""
 
     way: Way
     node: Node
@@ -84,8 +118,8 @@ class Link:
                 channel.shutdown_write()
             except OSError:
                 pass  # it ended before it read everything: its exit code tells why
-            for line in channel.makefile("r", encoding="utf-8", errors="replace"):
-                on_line(line.rstrip("\n"))
+            for line in lines_of(channel):
+                on_line(line)
             code = channel.recv_exit_status()
             reader.join(5)
         except TimeoutError as error:
@@ -125,29 +159,25 @@ class Link:
         connection, self._connection = self._connection, None
         if connection is not None:
             connection.close()
-            proxy = connection.proxy
-            if proxy is not None and hasattr(proxy, "process"):
-                for pipe in (proxy.process.stdin, proxy.process.stdout, proxy.process.stderr):
-                    pipe.close()
-                proxy.process.wait(5)
+            connection.end_proxy(0.1)
         if self._gateway is not None:
             self._gateway.close()
 
     def _connect(self) -> Any:
         ssh, name = self.way.contract.ssh, hostkeys.key_name(self.node.vm_id, self.node.name)
-        keys = {
+        keys: dict[str, Any] = {
             "look_for_keys": False,
             "allow_agent": not self.way.key,
             "banner_timeout": CONNECT_S,
             "auth_timeout": CONNECT_S,
         }
         if self.way.key:
-            keys["key_filename"] = self.way.key
+            keys["pkey"] = _private_key(self.way.key)
         config = fabric.Config(overrides={"load_ssh_configs": False}, lazy=True)
         connection = _Connection(
             self.node.address,
             user=ssh.user,
-            port=22,
+            port=PORT,
             config=config,
             gateway=self._through(),
             connect_timeout=int(CONNECT_S),
@@ -155,14 +185,16 @@ class Link:
         )
         client = connection.client
         for key in hostkeys.known(self.way.known_hosts, name).values():
-            client.get_host_keys().add(self.node.address, key.get_name(), key)
+            # So that this type of key is asked for; what arrives is compared by the policy too.
+            client.get_host_keys().add(_host_name(self.node.address), key.get_name(), key)
         client.set_missing_host_key_policy(hostkeys.FirstContact(self.way.known_hosts, name, self.said))
         try:
             connection.open()
         except paramiko.BadHostKeyException as error:
             raise hostkeys.changed(self.node.name, name, self.way.known_hosts, error.key) from error
         except (paramiko.SSHException, OSError, EOFError) as error:
-            raise _explained(error, self.node, self.way, connection) from error
+            connection.close()
+            raise unreachable(error, self.node, self.way.contract.ssh, self.way.key, connection.end_proxy()) from error
         connection.transport.set_keepalive(KEEPALIVE_S)
         return connection
 
@@ -192,6 +224,29 @@ class Link:
         return self._gateway._connection
 
 
+def _host_name(address: str) -> str:
+    """Given an address, return the name under which paramiko looks up its host key."""
+    return address if PORT == 22 else f"[{address}]:{PORT}"
+
+
+def _private_key(file: str) -> Any:
+    """Given a private key file, return the key in it. Raise OperationError if it cannot be used."""
+    try:
+        return paramiko.PKey.from_path(file)
+    except (OSError, ValueError, TypeError, UnsupportedAlgorithm, paramiko.SSHException) as error:
+        raise OperationError(
+            f"this private key cannot be used: {' '.join(str(error).split())}",
+            where=file,
+            hint="--identity names a private key without passphrase; keys with one go through the ssh agent",
+        ) from error
+
+
+def lines_of(channel: Any) -> Iterator[str]:
+    """Given a channel, yield what comes on its stdout, line by line."""
+    for line in channel.makefile("rb"):
+        yield line.decode(errors="replace").rstrip("\n")
+
+
 def _drain(channel: Any) -> tuple[list[bytes], threading.Thread]:
     """Read stderr beside stdout: a full window of the one would stop the other."""
     errors: list[bytes] = []
@@ -207,59 +262,3 @@ def _drain(channel: Any) -> tuple[list[bytes], threading.Thread]:
     thread = threading.Thread(target=read, daemon=True)
     thread.start()
     return errors, thread
-
-
-def _explained(error: Exception, node: Node, way: Way, connection: Any) -> OperationError:
-    """Given what paramiko raised, return the message a person can act on."""
-    where = f"{node.name} ({way.contract.ssh.user}@{node.address})"
-    if isinstance(error, paramiko.AuthenticationException) or "No authentication methods" in str(error):
-        return OperationError(
-            "the node refused the SSH key" if way.key else "no SSH key was accepted, and the ssh agent has no other",
-            where=where,
-            hint="give the private key of the cluster: --identity FILE or FEEDLINE_SSH_KEY, or `ssh-add` it",
-        )
-    if isinstance(
-        error, (paramiko.PasswordRequiredException, FileNotFoundError, PermissionError)
-    ) or "not a valid" in str(error):
-        return OperationError(
-            f"the private key {way.key} cannot be used: {error}",
-            where=where,
-            hint="--identity names a private key file; keys with a passphrase go through the ssh agent",
-        )
-    said = _proxy_said(connection)
-    if said:
-        return OperationError(
-            f"cannot be reached: {said}",
-            where=where,
-            hint="the way in is the contract's ssh.command; the sandbox is started by ./run shell",
-        )
-    if isinstance(error, socket.gaierror):
-        reason = "its name does not resolve"
-    elif isinstance(error, TimeoutError) or "timed out" in str(error):
-        reason = f"no answer within {CONNECT_S:.0f} s"
-    else:
-        reason = " ".join(str(error).split()) or type(error).__name__
-    ways = {
-        "direct": "nodes are private: is the VPN up?",
-        "jump": f"the way in is through {way.contract.ssh.jump}: is that node running?",
-        "command": "the way in is the contract's ssh.command: try it by hand",
-    }
-    return OperationError(
-        f"cannot be reached: {reason}",
-        where=where,
-        hint=f"{ways.get(way.contract.ssh.via, '')} `pulumi up` tells whether the VM exists",
-    )
-
-
-def _proxy_said(connection: Any) -> str:
-    proxy = connection.proxy
-    if proxy is None or not hasattr(proxy, "process"):
-        return ""
-    proxy.process.kill()
-    _, errors = proxy.process.communicate(timeout=5)
-    return " ".join(errors.decode(errors="replace").split())
-
-
-def hint_lines(lines: Iterable[str], count: int = 3) -> str:
-    """Given lines, return the last few that say something, for a message."""
-    return "\n    ".join([line for line in lines if line.strip()][-count:])

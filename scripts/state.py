@@ -35,5 +35,6 @@ class State:
         write(self.folder / f"{record.gate}.json", json.dumps(record.as_dict(), indent=1, sort_keys=True) + "\n")
 
     def forget(self, gate: str) -> None:
-        """Given a gate whose nodes are about to be changed, drop its answer: an interrupted change leaves no old PASS behind."""
+        """Given a gate whose nodes are about to be changed, drop its answer: an interrupted change leaves no old
+        PASS behind."""
         (self.folder / f"{gate}.json").unlink(missing_ok=True)

@@ -21,7 +21,8 @@ INTERRUPTED = 130
 
 
 def runbook(*, changes: bool) -> Callable[[Callable[..., int]], Task]:
-    """Given a function `(arguments, **own options) -> exit code`, return the Fabric task that has the common options too."""
+    """Given a function `(arguments, **own options) -> exit code`, return the Fabric task that has the common options
+    too."""
 
     def decorate(body: Callable[..., int]) -> Task:
         own = list(inspect.signature(body).parameters.values())[1:]

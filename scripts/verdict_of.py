@@ -21,7 +21,8 @@ def one_gate(arguments: Arguments, name: str, options: Mapping[str, Any] | None 
 
 
 def with_session(arguments: Arguments, work: Callable[[Session], int]) -> int:
-    """Given the options and what to do, do it in a session and return its exit code; a dry run ends well after its plan."""
+    """Given the options and what to do, do it in a session and return its exit code; a dry run ends well after its
+    plan."""
     with opened(arguments) as session:
         try:
             return work(session)

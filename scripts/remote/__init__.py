@@ -1,4 +1,5 @@
-"""Small programs that run on a node before the bundle is there: sent as the text of `python3 -I -c`, standard library only.
+"""Small programs that run on a node before the bundle is there: sent as the text of `python3 -I -c`, standard
+library only.
 
 They run on Python 3.10 and later, as root.
 """

@@ -9,42 +9,50 @@ import os
 import shutil
 import sys
 import tarfile
+from pathlib import Path
 
 KEPT = 3
 
 
-def main():
-    folder, wanted = sys.argv[1:3]
-    parent = os.path.dirname(folder)
-    fresh = os.path.join(parent, f".new-{os.getpid()}")
-    os.makedirs(parent, mode=0o755, exist_ok=True)
-    os.mkdir(fresh, 0o755)
-    try:
-        archive = tarfile.open(fileobj=io.BytesIO(sys.stdin.buffer.read()), mode="r:gz")
+def unpack(data: bytes, fresh: Path) -> None:
+    """Given the archive, unpack it as root's; anything but plain files below the bundle is refused."""
+    with tarfile.open(fileobj=io.BytesIO(data), mode="r:gz") as archive:
         for member in archive:
-            inside = os.path.normpath(member.name)
-            if not (member.isfile() or member.isdir()) or inside.startswith(("/", "..")):
-                sys.exit(f"refused: {member.name} is neither a plain file nor a folder below the bundle")
+            if not member.isfile() or os.path.normpath(member.name).startswith(("/", "..")):
+                sys.exit(f"refused: {member.name} is not a plain file below the bundle")
             member.uid = member.gid = 0
             member.uname = member.gname = "root"
             archive.extract(member, fresh)
-        with open(os.path.join(fresh, "FILES"), "rb") as file:
-            listing = file.read()
-        if hashlib.sha256(listing).hexdigest() != wanted:
-            sys.exit("refused: what arrived is not what was sent")
-        for line in listing.decode().splitlines():
-            digest, _, path = line.partition("  ")
-            with open(os.path.join(fresh, path), "rb") as file:
-                if hashlib.sha256(file.read()).hexdigest() != digest:
-                    sys.exit(f"refused: {path} is not what was sent")
-        os.chmod(fresh, 0o755)
+
+
+def check(fresh: Path, wanted: str) -> None:
+    """Exit unless every file is what the list says, and the list is the one that was named."""
+    listing = (fresh / "FILES").read_bytes()
+    if hashlib.sha256(listing).hexdigest() != wanted:
+        sys.exit("refused: what arrived is not what was sent")
+    for line in listing.decode().splitlines():
+        digest, _, path = line.partition("  ")
+        if hashlib.sha256((fresh / path).read_bytes()).hexdigest() != digest:
+            sys.exit(f"refused: {path} is not what was sent")
+
+
+def main() -> None:
+    """Unpack, check, put in place, tidy up."""
+    folder, wanted = Path(sys.argv[1]), sys.argv[2]
+    folder.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
+    fresh = folder.parent / f".new-{os.getpid()}"
+    fresh.mkdir(0o755)
+    try:
+        unpack(sys.stdin.buffer.read(), fresh)
+        check(fresh, wanted)
+        fresh.chmod(0o755)
         shutil.rmtree(folder, ignore_errors=True)
-        os.rename(fresh, folder)
+        fresh.rename(folder)
         os.utime(folder)
     finally:
         shutil.rmtree(fresh, ignore_errors=True)
-    others = sorted((os.path.join(parent, name) for name in os.listdir(parent)), key=os.path.getmtime, reverse=True)
-    for old in others[KEPT:]:
+    bundles = sorted(folder.parent.iterdir(), key=lambda path: path.stat().st_mtime, reverse=True)
+    for old in bundles[KEPT:]:
         shutil.rmtree(old, ignore_errors=True)
 
 
