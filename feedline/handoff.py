@@ -1,4 +1,5 @@
-"""Does an earlier verdict still hold? It is bound to the machine, the boot, the mount, its configuration and the data it judged."""
+"""Does an earlier verdict still hold? It is bound to the machine, the boot, the mount, its configuration and the
+data it judged."""
 
 from __future__ import annotations
 
@@ -61,15 +62,17 @@ class Record:
 
 
 def contract_digest(contract: Contract) -> str:
-    """Given a contract, return a hash of all of it: after a `pulumi up` that changes it, nothing measured before holds."""
+    """Given a contract, return a hash of all of it: after a `pulumi up` that changes it, nothing measured before
+    holds."""
     return hashlib.sha256(json.dumps(contract.as_dict(), sort_keys=True).encode()).hexdigest()[:16]
 
 
 def ties(facts: Mapping[str, Any]) -> dict[str, str]:
-    """Given what a node says about itself (verb `facts`), return what its verdicts are bound to, as flat names and values.
+    """Given what a node says about itself (verb `facts`), return what its verdicts are bound to, as flat names and
+    values.
 
-    `{"vm_id": …, "boot_id": …, "mount training-data pid": …, "mount training-data config_sha256": …, "manifest": …}`; what
-    the node does not know is left out.
+    `{"vm_id": …, "boot_id": …, "mount training-data pid": …, "mount training-data config_sha256": …, "manifest":
+    …}`; what the node does not know is left out.
     """
     found = {name: str(facts[name]) for name in _MACHINE if facts.get(name)}
     for mount in sorted(facts.get("mounts") or {}):
@@ -89,8 +92,8 @@ def broken(
     now: float,
     max_age_s: float = MAX_AGE_S,
 ) -> list[str]:
-    """Given a gate's record, the present contract's digest, the nodes it must cover, their present facts and the time (seconds
-    since 1970), return why the record does not hold any more, as sentences; none when it holds."""
+    """Given a gate's record, the present contract's digest, the nodes it must cover, their present facts and the
+    time (seconds since 1970), return why the record does not hold any more, as sentences; none when it holds."""
     if record is None:
         return ["it was never measured"]
     found: list[str] = []
@@ -120,7 +123,8 @@ def _broken_ties(gate: str, node: str, then: Mapping[str, str], now: Mapping[str
 
 
 def moved(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
-    """Given a node's facts before and after a measurement, return which machine ties changed under it; none when all is well."""
+    """Given a node's facts before and after a measurement, return which machine ties changed under it; none when all
+    is well."""
     then, now = ties(before), ties(after)
     return [_WORDS[name] for name in _MACHINE if then.get(name) != now.get(name)]
 
@@ -128,7 +132,8 @@ def moved(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
 def blockers(
     records: Mapping[str, Record | None], statuses: Mapping[str, Status], reasons: Mapping[str, Sequence[str]]
 ) -> list[str]:
-    """Given each gate's record, status and broken ties, return everything that forbids the hand-off; none when it may happen."""
+    """Given each gate's record, status and broken ties, return everything that forbids the hand-off; none when it
+    may happen."""
     found = []
     for gate, record in records.items():
         if reasons.get(gate):
@@ -144,7 +149,8 @@ def iso(seconds: float) -> str:
 
 
 def bundle_manifest(files: Mapping[str, bytes], contract: Contract, created_at: float) -> str:
-    """Given the bundle's files, return its manifest: every file with size and SHA-256, so that a reader can check it."""
+    """Given the bundle's files, return its manifest: every file with size and SHA-256, so that a reader can check
+    it."""
     listed = [
         {"path": path, "size": len(data), "sha256": hashlib.sha256(data).hexdigest()}
         for path, data in sorted(files.items())
@@ -157,7 +163,8 @@ WATERMARK = "SANDBOX - Azure was simulated; this is a rehearsal, not a cluster t
 
 
 def page(contract: Contract, report: str, handed_over_at: float, records: Iterable[Record]) -> str:
-    """Given the contract, the report's text and the records it rests on, return the hand-off page for whoever gets the keys."""
+    """Given the contract, the report's text and the records it rests on, return the hand-off page for whoever gets
+    the keys."""
     lines = [f"# Cluster {contract.cluster}: handed over {iso(handed_over_at)}", ""]
     if contract.is_sandbox:
         lines += [f"> **{WATERMARK}**", ""]
@@ -165,13 +172,11 @@ def page(contract: Contract, report: str, handed_over_at: float, records: Iterab
     lines += ["## Nodes", "", "| node | role | address | size |", "|---|---|---|---|"]
     lines += [f"| {node.name} | {node.role} | {node.address} | {node.size} |" for node in contract.nodes]
     lines += ["", "## Where the data is", "", "| mount | path | container | mode |", "|---|---|---|---|"]
-    lines += [f"| {m.name} | {m.path} | {m.account}/{m.container} | {'read-only' if m.read_only else 'read-write'}, {m.mode} |"
-              for m in contract.mounts]  # fmt: skip
-    lines += [
-        "",
-        f"Data set `{contract.workload.dataset}`: its manifest is `_feedline/manifest.json` below it. Never write to it.",
-        "",
-    ]
+    for m in contract.mounts:
+        mode = f"read-{'only' if m.read_only else 'write'}, {m.mode}"
+        lines.append(f"| {m.name} | {m.path} | {m.account}/{m.container} | {mode} |")
+    dataset = contract.workload.dataset
+    lines += ["", f"Data set `{dataset}`; its manifest is `_feedline/manifest.json` below it. Never write to it.", ""]
     lines += [
         "## What was measured",
         "",
@@ -192,6 +197,10 @@ def page(contract: Contract, report: str, handed_over_at: float, records: Iterab
 
 
 def _way_in(contract: Contract) -> str:
-    ways = {"direct": f"`ssh {contract.ssh.user}@ADDRESS` from the network (VPN)", "jump": f"`ssh -J {contract.ssh.user}@{contract.ssh.jump} "
-            f"{contract.ssh.user}@ADDRESS`", "command": f"`ssh -o ProxyCommand='{contract.ssh.command}' {contract.ssh.user}@ADDRESS`"}  # fmt: skip
-    return ways.get(contract.ssh.via, contract.ssh.via)
+    user, via = contract.ssh.user, contract.ssh.via
+    ways = {
+        "direct": f"`ssh {user}@ADDRESS` from the network (VPN)",
+        "jump": f"`ssh -J {user}@{contract.ssh.jump} {user}@ADDRESS`",
+        "command": f"`ssh -o ProxyCommand='{contract.ssh.command}' {user}@ADDRESS`",
+    }
+    return ways.get(via, via)

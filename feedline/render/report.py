@@ -65,7 +65,8 @@ def text(contract: Contract, results: Sequence[GateResult], *, at: float, cache_
 
 
 def notes(contract: Contract, cache_program: str = "") -> list[tuple[str, tuple[str, ...]]]:
-    """Given a contract and the program that cached (as the nodes report it), return what a reader must know besides the numbers."""
+    """Given a contract and the program that cached (as the nodes report it), return what a reader must know besides
+    the numbers."""
     if not contract.is_sandbox:
         return []
     simulated = (*SIMULATED, f"BlobFuse2: {cache_program}") if cache_program else SIMULATED

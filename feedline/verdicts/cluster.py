@@ -1,4 +1,5 @@
-"""A gate is as good as its worst check on its worst node, and a cluster as good as its worst gate. Silence is not a pass."""
+"""A gate is as good as its worst check on its worst node, and a cluster as good as its worst gate. Silence is not a
+pass."""
 
 from __future__ import annotations
 
@@ -14,8 +15,9 @@ GATES = ("doctor", "access", "ingest", "nvme", "cache", "validate")
 
 @dataclass(frozen=True)
 class GateResult:
-    """What one gate said about its nodes. `measured_at` is seconds since 1970 (UTC), `seconds` how long it took, `fresh`
-    whether it was measured now (else an earlier answer that still holds), `changed` what was done to the nodes, as sentences.
+    """What one gate said about its nodes. `measured_at` is seconds since 1970 (UTC), `seconds` how long it took,
+    `fresh` whether it was measured now (else an earlier answer that still holds), `changed` what was done to the
+    nodes, as sentences.
     """
 
     gate: str
@@ -46,7 +48,8 @@ def simulated(verdict: Verdict) -> bool:
 
 
 def complete(gate: str, verdicts: Iterable[Verdict], nodes: Sequence[str]) -> tuple[Verdict, ...]:
-    """Given a gate's verdicts by node (`nodes` were asked), return them with one more for each node that said nothing."""
+    """Given a gate's verdicts by node (`nodes` were asked), return them with one more for each node that said
+    nothing."""
     found = tuple(verdicts)
     said = {verdict.subject for verdict in found}
     silent = [
@@ -60,8 +63,8 @@ def complete(gate: str, verdicts: Iterable[Verdict], nodes: Sequence[str]) -> tu
 def gate_status(verdicts: Iterable[Verdict], *, is_sandbox: bool) -> Status:
     """Given all verdicts of a gate, return its status: the worst of them.
 
-    In the sandbox a verdict that was left unmeasured because its subject is simulated does not count; anything else that
-    was not measured does, and if nothing at all was measured the gate is NOT_MEASURED.
+    In the sandbox a verdict that was left unmeasured because its subject is simulated does not count; anything else
+    that was not measured does, and if nothing at all was measured the gate is NOT_MEASURED.
     """
     return worst(v.status for v in verdicts if not (is_sandbox and simulated(v)))
 
