@@ -9,7 +9,7 @@ from pathlib import Path
 
 from toolchain import env, pulumi_home, setup, stages
 from toolchain.context import Context
-from toolchain.errors import SetupError
+from toolchain.errors import SetupError, explain
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 
@@ -23,11 +23,9 @@ def main() -> int:
     making.add_argument("--quiet", action="store_true", help="say only what takes long or fails")
     commands.add_parser("env", help="print the sandbox's environment as export lines")
     commands.add_parser("stack", help="make the stack `sandbox` exist and be selected")
-    testing = commands.add_parser("tests", help="run the test stages")
-    testing.add_argument("stage", nargs="?", choices=stages.NAMES)
-    arguments, extra = parser.parse_known_args()
-    if extra and arguments.command != "tests":
-        parser.error(f"unknown arguments: {' '.join(extra)}")
+    testing = commands.add_parser("tests", help="run the test stages", prefix_chars="\0")  # options are pytest's
+    testing.add_argument("words", nargs="*", metavar="[STAGE] [PYTEST ARGUMENTS]")
+    arguments = parser.parse_args()
     try:
         context = Context.of(CHECKOUT)
         if arguments.command == "env":
@@ -35,7 +33,7 @@ def main() -> int:
         elif arguments.command == "stack":
             pulumi_home.select_stack(context)
         elif arguments.command == "tests":
-            return stages.run(context, arguments.stage, extra)
+            return stages.run(context, *stages.split(arguments.words))
         else:
             for tool in setup.ensure(context, arguments.level):
                 if not arguments.quiet:
@@ -43,15 +41,10 @@ def main() -> int:
     except SetupError as error:
         print(f"setup: {error}", file=sys.stderr)
         return 1
-    except BrokenPipeError:  # `./run setup | head`: nobody reads on, so there is nothing to say
+    except BrokenPipeError:  # `./run setup | head`: nobody reads on
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 141
     except OSError as error:
-        mine = not isinstance(error, PermissionError)
-        hint = (
-            "free what it names (space on the disk, most often)" if mine else "run as the user who set up this checkout"
-        )
-        print(f"setup: {error}: {hint}, then run this again", file=sys.stderr)
+        print(f"setup: {explain(error)}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         print("setup: interrupted; run it again, it continues where it stopped", file=sys.stderr)

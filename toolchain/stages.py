@@ -30,6 +30,13 @@ class Outcome:
     seconds: float
 
 
+def split(words: Sequence[str]) -> tuple[str | None, list[str]]:
+    """Given the words after `./run tests`, return the stage, if the first is one, and what is left for pytest."""
+    if words and words[0] in NAMES:
+        return words[0], list(words[1:])
+    return None, list(words)
+
+
 def run(context: Context, only: str | None, pytest_args: Sequence[str]) -> int:
     """Given one stage or None for all, run it and return 0 only if every command of it did.
 
