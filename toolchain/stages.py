@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from toolchain.context import Context
 from toolchain.env import sandbox_env
+from toolchain.errors import SetupError
 
 TIERS = ("unit", "engine", "rehearsal", "docs")
 NAMES = ("lint", *TIERS)
@@ -31,10 +32,19 @@ class Outcome:
 
 
 def split(words: Sequence[str]) -> tuple[str | None, list[str]]:
-    """Given the words after `./run tests`, return the stage, if the first is one, and what is left for pytest."""
-    if words and words[0] in NAMES:
-        return words[0], list(words[1:])
-    return None, list(words)
+    """Given the words after `./run tests`, return the stage and pytest's arguments, or None for all stages.
+
+    Raise SetupError if the first word is no stage: what is meant for one tier must not run, or select nothing, in all.
+    """
+    if not words:
+        return None, []
+    if words[0] not in NAMES:
+        raise SetupError(
+            f"{words[0]!r} is no stage of the tests",
+            "arguments for pytest belong to one stage",
+            f"name one of {', '.join(NAMES)} first: ./run tests unit -k WORD",
+        )
+    return words[0], list(words[1:])
 
 
 def run(context: Context, only: str | None, pytest_args: Sequence[str]) -> int:

@@ -5,6 +5,7 @@ import subprocess
 import pytest
 
 from toolchain import stages
+from toolchain.errors import SetupError
 
 
 @pytest.mark.parametrize(
@@ -13,12 +14,16 @@ from toolchain import stages
         ([], None, []),
         (["unit"], "unit", []),
         (["unit", "-k", "engine"], "unit", ["-k", "engine"]),
-        (["-k", "unit"], None, ["-k", "unit"]),
-        (["--lf"], None, ["--lf"]),
     ],
 )
 def test_a_stage_is_told_from_what_is_pytests(words, stage, rest):
     assert stages.split(words) == (stage, rest)
+
+
+@pytest.mark.parametrize("words", [["-k", "unit"], ["--lf"], ["units"]])
+def test_pytests_arguments_without_a_stage_are_refused_with_the_stages(words):
+    with pytest.raises(SetupError, match="lint, unit, engine, rehearsal, docs"):
+        stages.split(words)
 
 
 @pytest.fixture
