@@ -7,7 +7,7 @@ from scripts.task import runbook
 
 
 @runbook(changes=False)
-def handoff(arguments: Arguments, max_age: float = 24.0) -> int:
+def handoff(arguments: Arguments, max_age: int = 24) -> int:
     """Check that every gate's PASS still holds, then write the hand-off bundle; refuse otherwise.
 
     Steps: ask each node who it is now -> compare with what the verdicts are bound to -> bundle with contract, verdicts,

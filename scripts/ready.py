@@ -7,7 +7,7 @@ from scripts.task import runbook
 
 
 @runbook(changes=True)
-def ready(arguments: Arguments, source: str = "", dataset: str = "", again: bool = False, max_age: float = 24.0) -> int:
+def ready(arguments: Arguments, source: str = "", dataset: str = "", again: bool = False, max_age: int = 24) -> int:
     """Run every gate in order and hand off: doctor, access, ingest, nvme, cache, validate, handoff.
 
     Stops at the first gate that does not pass, and says which. What was measured before and still holds is not

@@ -31,7 +31,7 @@ def runbook(*, changes: bool) -> Callable[[Callable[..., int]], Task]:
 
         def run(context: Context, **given: Any) -> None:
             arguments, extra = Arguments.split(given)
-            code = guarded(body.__name__, lambda: body(arguments, **extra), as_json=arguments.json)
+            code = guarded(f"fab {body.__name__}", lambda: body(arguments, **extra), as_json=arguments.json)
             if code:
                 raise Exit(code=code)
 
@@ -74,4 +74,4 @@ def guarded(name: str, body: Callable[[], int], *, as_json: bool = False) -> int
 def _say(name: str, text: str, as_json: bool, error: dict[str, str]) -> None:
     if as_json:
         print(json.dumps({"task": name, "error": error}, indent=2))
-    print(f"fab {name}: {text}", file=sys.stderr)
+    print(f"{name}: {text}", file=sys.stderr)

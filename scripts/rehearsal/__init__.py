@@ -1,0 +1,1 @@
+"""The main job on one machine: the very programs that run in Azure, against a simulated one."""

@@ -1,0 +1,80 @@
+"""The simulated Azure and the stack in it: both begin empty together."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+
+from feedline.errors import OperationError
+from scripts.places import write
+from scripts.rehearsal.stages import Stages
+
+STACK, VIOLATING = "sandbox", "violating"
+PULUMI = ("--non-interactive", "--color", "never")
+
+
+def sandbox(*arguments: str) -> list[str]:
+    """Given a command of the sandbox, return its argv."""
+    return [sys.executable, "-m", "sandbox", *arguments]
+
+
+def empty_state(state: Path) -> None:
+    """Given the folder of the sandbox's Pulumi state, empty it: a state without its cloud knows things that are not."""
+    shutil.rmtree(state, ignore_errors=True)
+    state.mkdir(parents=True)
+
+
+def operator_key(folder: Path) -> Path:
+    """Given the sandbox's key folder, return the operator's private key in it, made at first use, its public half
+    beside it."""
+    from cryptography.hazmat.primitives import serialization as form
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+    key = folder / "operator"
+    if not (key.exists() and key.with_suffix(".pub").exists()):
+        made = Ed25519PrivateKey.generate()
+        public = made.public_key().public_bytes(form.Encoding.OpenSSH, form.PublicFormat.OpenSSH)
+        private = made.private_bytes(form.Encoding.PEM, form.PrivateFormat.OpenSSH, form.NoEncryption())
+        write(key.with_suffix(".pub"), public + b" feedline-sandbox\n")
+        write(key, private, mode=0o600)
+    return key
+
+
+def init_stack(stages: Stages, stack: str) -> None:
+    """Given a stack's name, make it in the empty state."""
+    stages.run(
+        f"pulumi-init-{stack}", ["pulumi", "stack", "init", stack, *PULUMI], hint="`./run setup` installs Pulumi"
+    )
+
+
+def preview(stages: Stages) -> str:
+    """Preview the stack under the policy pack and return its last line of resources."""
+    argv = ["pulumi", "preview", "--stack", STACK, "--policy-pack", "policies", *PULUMI]
+    _, said = stages.run("pulumi-preview", argv, hint="the policies refuse this stack; the lines above name the rules")
+    return next((line.strip() for line in reversed(said.splitlines()) if "to create" in line), "previewed")
+
+
+def refused(stages: Stages) -> list[str]:
+    """Preview the violating stack and return the rules that refused it. Raise OperationError if it was not refused, or
+    failed for another reason."""
+    argv = ["pulumi", "preview", "--stack", VIOLATING, "--policy-pack", "policies", *PULUMI]
+    code, said = stages.run("pulumi-violating", argv, good=())
+    judged = [line.split("[mandatory]")[1].split() for line in said.splitlines() if "[mandatory]" in line]
+    rules = sorted({words[1] for words in judged if len(words) > 1})
+    if code == 0 or not rules:
+        raise OperationError(
+            "the violating stack was not refused" if code == 0 else "the violating stack failed, but not by a policy",
+            where=f"pulumi preview -s {VIOLATING}",
+            hint="a gate that cannot close is no gate: see the log of pulumi-violating in .feedline/logs",
+        )
+    return rules
+
+
+def up(stages: Stages) -> str:
+    """Make the cluster and return the line that counts its resources."""
+    argv = ["pulumi", "up", "--stack", STACK, "--yes", "--skip-preview", *PULUMI]
+    _, said = stages.run(
+        "pulumi-up", argv, hint="`./run sandbox status` and .feedline/sandbox/log tell the cloud's side"
+    )
+    return next((line.strip() for line in reversed(said.splitlines()) if "created" in line), "done")

@@ -1,0 +1,43 @@
+"""From nothing to a cluster that is handed off."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from scripts import chain
+from scripts.arguments import Arguments
+from scripts.rehearsal import cloud, source
+from scripts.rehearsal.stages import Stages
+from scripts.screen import Screen
+from scripts.session import Session
+from scripts.verdict_of import with_session
+
+MAX_AGE_S = 24 * 3600.0
+
+
+def make_cluster(stages: Stages, screen: Screen, state: Path) -> None:
+    """Begin with an empty cloud and an empty Pulumi state together; end with the cluster that `pulumi up` made."""
+    with stages.stage("sandbox up, an empty cloud"):
+        stages.run("sandbox-up", cloud.sandbox("up", "--fresh"), hint="`./run sandbox status` says what runs")
+        cloud.empty_state(state)
+    with stages.stage("pulumi stack init and preview under the policy pack"):
+        cloud.init_stack(stages, cloud.STACK)
+        screen.say(f"   {cloud.preview(stages)}")
+    with stages.stage("a violating stack is refused"):
+        cloud.init_stack(stages, cloud.VIOLATING)
+        screen.say(f"   refused by {', '.join(cloud.refused(stages))}")
+    with stages.stage("pulumi up"):
+        screen.say(f"   {cloud.up(stages)}")
+
+
+def get_ready(stages: Stages, arguments: Arguments, *, again: bool) -> int:
+    """Given the options, make the data set on the ingest node and run the chain; return the exit code."""
+
+    def work(session: Session) -> int:
+        with stages.stage("a data set to ingest"):
+            session.screen.say(f"   {source.make(session)}")
+        with stages.stage("fab ready"):
+            options = {"ingest": {"source": source.FOLDER}}
+            return chain.get_ready(session, options, again=again, max_age_s=MAX_AGE_S)
+
+    return with_session(arguments, work)

@@ -1,0 +1,68 @@
+"""Stages with their time, and the programs they run: each with its own log, whose end is shown when it fails."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from feedline.errors import OperationError
+from scripts.log import masked
+from scripts.screen import Screen
+
+TAIL = 20
+
+
+class Stages:
+    """What was done and how long it took."""
+
+    def __init__(self, checkout: Path, logs: Path, screen: Screen) -> None:
+        self.checkout, self._logs, self._screen = checkout, logs, screen
+        self._stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
+        self.times: list[tuple[str, float]] = []
+
+    @contextmanager
+    def stage(self, title: str) -> Iterator[None]:
+        """Given what is done, say so, and how long it took."""
+        self._screen.say(f"── {title}", "bold")
+        began = time.monotonic()
+        try:
+            yield
+        finally:
+            self.times.append((title, time.monotonic() - began))
+            self._screen.say(f"   {self.times[-1][1]:.1f} s")
+
+    def run(self, name: str, argv: Sequence[str], *, good: Sequence[int] = (0,), hint: str = "") -> tuple[int, str]:
+        """Given a name for the log and an argv, run it in the checkout; return its exit code and all it said.
+
+        Raise OperationError with its last lines if it ends with another code than the `good` ones (none = any).
+        """
+        log = self._logs / f"rehearsal-{self._stamp}" / f"{name}.log"
+        log.parent.mkdir(parents=True, exist_ok=True)
+        with log.open("wb") as out:
+            done = subprocess.run(
+                list(argv),
+                cwd=self.checkout,
+                env=os.environ,
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=subprocess.STDOUT,
+                check=False,
+            )
+        said = masked(log.read_text(errors="replace"))
+        if good and done.returncode not in good:
+            lines = "\n".join(f"    {line}" for line in said.splitlines()[-TAIL:])
+            raise OperationError(
+                f"{' '.join(argv[:4])} … ended with exit code {done.returncode}:\n{lines}", where=str(log), hint=hint
+            )
+        return done.returncode, said
+
+    def show(self) -> None:
+        """Print the time of each stage."""
+        self._screen.say("TIME OF EACH STAGE", "bold")
+        for title, seconds in self.times:
+            self._screen.say(f"  {seconds:7.1f} s  {title}")
+        self._screen.say(f"  {sum(seconds for _, seconds in self.times):7.1f} s  in all")
