@@ -1,10 +1,11 @@
 """Hold the cluster's lock for as long as the operator is there. One JSON line on stdin: {"who", "why", "since",
 "break"}.
 
-The lock is a folder (mkdir is atomic). It goes when stdin ends, or when no byte came for PATIENCE_S: an operator who is
+The lock is a folder. It goes when stdin ends, or when no byte came for PATIENCE_S: an operator who is
 killed, or whose line is cut, holds nothing. A lock whose holder is gone (reboot, kill) is taken over, and said.
 """
 
+import fcntl
 import json
 import os
 import select
@@ -50,31 +51,27 @@ def alive(info: dict[str, Any]) -> bool:
     return info.get("boot") == boot() and bool(info.get("started")) and started(info.get("pid", 0)) == info["started"]
 
 
-def take(by_force: bool) -> None:
-    """Make the lock's folder, or exit after saying who holds it."""
+def take(mine: dict[str, Any], by_force: bool) -> None:
+    """Make the lock's folder with its holder in it, or exit after saying who holds it."""
     FOLDER.parent.mkdir(parents=True, exist_ok=True)
-    while True:
-        try:
-            FOLDER.mkdir(0o755)
-            return
-        except FileExistsError:
+    with FOLDER.with_name("lock.guard").open("w") as guard:
+        fcntl.flock(guard, fcntl.LOCK_EX)  # of two that see the same stale lock, or its folder still empty, one wins
+        if FOLDER.exists():
             other = holder()
             if alive(other) and not by_force:
                 say("held", holder=other)
                 sys.exit(HELD)
-            aside = FOLDER.with_name(f"lock.broken-{os.getpid()}")
-            try:
-                FOLDER.rename(aside)  # of two that see the same stale lock, one wins
-            except FileNotFoundError:
-                continue
-            shutil.rmtree(aside, ignore_errors=True)
+            shutil.rmtree(FOLDER)
             say("taken", holder=other, alive=alive(other))
+        FOLDER.mkdir(0o755)
+        (FOLDER / "holder.json").write_text(json.dumps(mine))
 
 
 def main() -> None:
     """Take the lock, say so, and keep it until stdin ends."""
     wanted = json.loads(sys.stdin.readline() or "{}")
-    take(bool(wanted.get("break")))
+    mine = {key: wanted[key] for key in ("who", "why", "since")}
+    mine |= {"pid": os.getpid(), "started": started(os.getpid()), "boot": boot()}
 
     def release(*_: Any) -> None:
         if holder().get("pid") == os.getpid():
@@ -83,10 +80,8 @@ def main() -> None:
 
     for number in (signal.SIGHUP, signal.SIGTERM, signal.SIGINT):
         signal.signal(number, release)
-    mine = {key: wanted[key] for key in ("who", "why", "since")}
-    mine |= {"pid": os.getpid(), "started": started(os.getpid()), "boot": boot()}
+    take(mine, bool(wanted.get("break")))
     try:
-        (FOLDER / "holder.json").write_text(json.dumps(mine))
         say("locked")
         while select.select([0], [], [], PATIENCE_S)[0] and os.read(0, 4096):
             pass

@@ -82,17 +82,20 @@ def _run(channel, command, path):
     )
 
     def feed():
-        while data := channel.recv(65536):
-            try:
+        try:
+            while data := channel.recv(65536):
                 process.stdin.write(data)
                 process.stdin.flush()
-            except BrokenPipeError:
-                break
-        process.stdin.close()
+            process.stdin.close()
+        except (BrokenPipeError, OSError):
+            pass  # the program has ended
 
     def errors():
-        for data in iter(lambda: process.stderr.read1(65536), b""):
-            channel.sendall_stderr(data)
+        try:
+            for data in iter(lambda: process.stderr.read1(65536), b""):
+                channel.sendall_stderr(data)
+        except OSError:
+            pass  # the client has left
 
     threads = [threading.Thread(target=t, daemon=True) for t in (feed, errors)]
     for thread in threads:
