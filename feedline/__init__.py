@@ -1,1 +1,2 @@
-"""Every decision of Feedline, as pure code: no file, socket, clock, environment or subprocess is touched in this package."""
+"""Every decision of Feedline, as pure code: no file, socket, clock, environment or subprocess is touched in this
+package."""

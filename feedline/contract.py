@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields, is_dataclass
-from typing import Any, get_args, get_origin, get_type_hints
+from dataclasses import asdict, dataclass
+from typing import Any
 
 from feedline.errors import OperationError
+from feedline.schema import build
 
 VERSION = 1
 
@@ -176,7 +177,7 @@ class Contract:
                 hint="run `pulumi up` with the same release of Feedline as the runbook, then try again",
             )
         problems: list[str] = []
-        contract = _build(cls, raw, "", problems)
+        contract = build(cls, raw, problems)
         if problems:
             raise OperationError(
                 "\n".join([f"{len(problems)} problems:", *(f"  - {p}" for p in problems)]),
@@ -207,49 +208,3 @@ def _named(items: tuple[Any, ...], name: str, kind: str) -> Any:
     raise OperationError(
         f"no {kind} named {name!r} in the contract", hint=f"there are: {', '.join(i.name for i in items)}"
     )
-
-
-def _build(kind: Any, raw: Any, path: str, problems: list[str]) -> Any:
-    """Given a type and JSON values, return the typed value; add what does not fit to `problems`."""
-    here = path or "contract"
-    if is_dataclass(kind) and isinstance(kind, type):
-        if not isinstance(raw, Mapping):
-            problems.append(f"{here}: expected an object, got {type(raw).__name__}")
-            return None
-        hints = get_type_hints(kind)
-        known = {f.name for f in fields(kind)}
-        problems.extend(f"{path}{'.' if path else ''}{key}: unknown field" for key in raw if key not in known)
-        values: dict[str, Any] = {}
-        for name in (f.name for f in fields(kind)):
-            inner = f"{path}.{name}" if path else name
-            if name not in raw:
-                problems.append(f"{inner}: missing")
-            else:
-                values[name] = _build(hints[name], raw[name], inner, problems)
-        return kind(**values) if len(values) == len(known) else None
-    if get_origin(kind) is tuple:
-        if not isinstance(raw, (list, tuple)):
-            problems.append(f"{here}: expected a list, got {type(raw).__name__}")
-            return ()
-        return tuple(_build(get_args(kind)[0], item, f"{path}[{i}]", problems) for i, item in enumerate(raw))
-    if get_origin(kind) not in (None, Mapping) and type(None) in get_args(kind):
-        return (
-            None if raw is None else _build(next(a for a in get_args(kind) if a is not type(None)), raw, path, problems)
-        )
-    if _fits(kind, raw):
-        return float(raw) if kind is float else int(raw) if kind is int else raw
-    problems.append(f"{here}: expected {getattr(kind, '__name__', 'an object')}, got {raw!r}")
-    return None
-
-
-def _fits(kind: Any, raw: Any) -> bool:
-    if kind is bool:
-        return isinstance(raw, bool)
-    if kind in (int, float):
-        # Pulumi carries every number as a double: 8.0 is the integer 8.
-        return (
-            isinstance(raw, (int, float)) and not isinstance(raw, bool) and (kind is float or float(raw).is_integer())
-        )
-    if kind is str:
-        return isinstance(raw, str)
-    return isinstance(raw, Mapping)

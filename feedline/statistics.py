@@ -11,7 +11,10 @@ ENOUGH = {"p50": 2, "p95": 20, "p99": 100, "max": 1}
 
 
 def percentiles(values: Sequence[float]) -> dict[str, float]:
-    """Given samples, return their nearest-rank percentiles, and `n`; those that so few samples cannot carry are left out."""
+    """Given samples, return their nearest-rank percentiles, and `n`; those that so few samples cannot carry are left
+    out."""
     ordered = sorted(values)
-    found = {name: ordered[max(math.ceil(q * len(ordered)) - 1, 0)] for name, q in QUANTILES if len(ordered) >= ENOUGH[name]}
+    found = {
+        name: ordered[max(math.ceil(q * len(ordered)) - 1, 0)] for name, q in QUANTILES if len(ordered) >= ENOUGH[name]
+    }
     return {**found, "n": float(len(ordered))}

@@ -1,0 +1,1 @@
+"""The Pulumi program: settings in, resources declared, one contract out."""

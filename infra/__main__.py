@@ -1,0 +1,46 @@
+"""What exists, in order: network, lake, identities, nodes - and the contract that the runbook reads."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # Pulumi starts the program inside its own folder
+
+import pulumi
+import pulumi_azure_native as az
+
+from feedline.errors import FeedlineError
+from infra import configuration, export
+from infra.feed import feed_plan
+from infra.identity import Identities, IdentitiesArgs
+from infra.lake import Lake, LakeArgs
+from infra.network import Network, NetworkArgs
+from infra.nodes import Nodes, NodesArgs
+
+
+def main() -> None:
+    """Declare the stack. Raise FeedlineError for settings that cannot work."""
+    settings = configuration.load()
+    proxy = configuration.proxy_command(settings)
+    plan = feed_plan(settings)
+    group = az.resources.ResourceGroup(
+        "cluster",
+        resource_group_name=f"rg-{settings.cluster}",
+        location=settings.location,
+        tags={"feedline": settings.cluster},
+    )
+    network = Network("network", NetworkArgs(settings, group.name))
+    lake = Lake("lake", LakeArgs(settings, network, group.name))
+    identities = Identities("identities", IdentitiesArgs(settings, group.name, lake))
+    lake.lock("lake", after=[*identities.assignments])
+    nodes = Nodes("nodes", NodesArgs(settings, group.name, network, identities))
+    pulumi.export("feed_plan", plan)
+    pulumi.export("contract", export.contract(settings, lake, identities, nodes, proxy_command=proxy, feed_plan=plan))
+
+
+try:
+    main()
+except FeedlineError as error:
+    pulumi.log.error(str(error))
+    sys.exit(32)  # the code by which Pulumi knows that the error was shown already
