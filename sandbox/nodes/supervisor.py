@@ -21,7 +21,7 @@ from sandbox.nodes.profile import profile_of
 from sandbox.nodes.tools import ToolError
 
 LOG = logging.getLogger("sandbox.nodes")
-GPU_TOOL = Path(__file__).resolve().parents[1] / "standins" / "nvidia_smi"
+GPU_TOOL = Path(__file__).resolve().parents[1] / "standins" / "nvidia_smi" / "nvidia-smi"
 Vm = dict[str, Any]
 
 

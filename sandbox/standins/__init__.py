@@ -1,0 +1,1 @@
+"""Programs that stand in for what a rehearsal machine cannot have."""
