@@ -72,7 +72,7 @@ def _hand_over(session: Session, results: Sequence[GateResult]) -> int:
     if last and last["basis"] == basis:
         path = Path(last["bundle"])
         code = finish(session, results, extra={"handed_off": True, "bundle": str(path)}, keep=False)
-        session.screen.say(f"nothing to do: handed off {last['at']}: {_short(session, path)}")
+        session.screen.say(f"nothing to do: handed off {last['at']}: {session.places.short(path)}")
         return code
     now = session.now()
     text = report.text(session.contract, results, at=now, cache_program=cache_program(session))
@@ -94,7 +94,7 @@ def _hand_over(session: Session, results: Sequence[GateResult]) -> int:
     write(note, json.dumps({"basis": basis, "bundle": str(path), "sha256": digest, "at": holds.iso(now)}, indent=1))
     code = finish(session, results, extra={"handed_off": True, "bundle": str(path), "sha256": digest})
     session.screen.notes(session.contract, cache_program(session))
-    session.screen.say(f"handed off: {_short(session, path)} (SHA-256 {digest[:16]}…)", "bold green")
+    session.screen.say(f"handed off: {session.places.short(path)} (SHA-256 {digest[:16]}…)", "bold green")
     return code
 
 
@@ -161,10 +161,6 @@ def _packed(files: Mapping[str, bytes]) -> bytes:
             entry.size, entry.mode = len(data), 0o644
             tar.addfile(entry, io.BytesIO(data))
     return raw.getvalue()
-
-
-def _short(session: Session, path: Path) -> str:
-    return str(path.relative_to(session.places.checkout)) if path.is_relative_to(session.places.checkout) else str(path)
 
 
 def _whole_cluster(session: Session) -> None:

@@ -46,7 +46,11 @@ GATES: Mapping[str, Gate] = {
 
 
 class Shown(Exception):
-    """--dry-run: the plan was shown, and nothing is done."""
+    """--dry-run: the plans were shown, and nothing is done."""
+
+    def __init__(self, plans: Mapping[str, Plan]) -> None:
+        super().__init__()
+        self.plans = plans
 
 
 def run(session: Session, gate: Gate, options: Mapping[str, Any] | None = None) -> GateResult:
@@ -118,7 +122,7 @@ def read_facts(session: Session, nodes: Sequence[Node]) -> dict[str, Mapping[str
 def _carry_out(session: Session, gate: Gate, todo: Mapping[str, Plan], options: Mapping[str, Any]) -> dict[str, Result]:
     arguments, contract = session.arguments, session.contract
     if arguments.dry_run:
-        raise Shown
+        raise Shown(todo)
     if not confirm(contract, todo, yes=arguments.yes, confirmed=arguments.confirm_cluster, screen=session.screen):
         raise OperationError("not confirmed; nothing was changed", where=f"cluster {contract.cluster}")
     # An interrupted change must not leave the earlier PASS behind.

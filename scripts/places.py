@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import tempfile
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,13 +14,20 @@ CHECKOUT = Path(__file__).resolve().parents[1]
 
 @dataclass(frozen=True)
 class Places:
-    """All paths of one checkout. Nothing in them is secret, and all of `.feedline` can be made again."""
+    """The sources of one checkout, and the folder below which state and evidence are kept (usually the same; or
+    FEEDLINE_HOME). Nothing in them is secret, and all of `.feedline` can be made again."""
 
     checkout: Path = CHECKOUT
+    data: Path = CHECKOUT
+
+    @classmethod
+    def of(cls, environ: Mapping[str, str] = os.environ) -> Places:
+        """Given an environment, return this checkout's places."""
+        return cls(CHECKOUT, Path(environ.get("FEEDLINE_HOME") or CHECKOUT).absolute())
 
     @property
     def home(self) -> Path:
-        return self.checkout / ".feedline"
+        return self.data / ".feedline"
 
     @property
     def logs(self) -> Path:
@@ -40,7 +48,11 @@ class Places:
 
     def evidence(self, cluster: str) -> Path:
         """Given a cluster, return the folder of everything that was ever measured on it."""
-        return self.checkout / "evidence" / _safe(cluster)
+        return self.data / "evidence" / _safe(cluster)
+
+    def short(self, path: Path) -> str:
+        """Given a path, return it as people read it: from the folder of state and evidence on, if it is below it."""
+        return str(path.relative_to(self.data)) if path.is_relative_to(self.data) else str(path)
 
 
 def _safe(name: str) -> str:

@@ -48,7 +48,7 @@ def operator() -> str:
 @contextmanager
 def opened(arguments: Arguments, places: Places | None = None) -> Iterator[Session]:
     """Given the options, yield a session for the cluster they name; its connections are closed at the end."""
-    places = places or Places()
+    places = places or Places.of()
     contract = load(arguments)
     log = Log(places.logs / f"fab-{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}.log")
     runner = Runner(contract, private_key(arguments.identity), operator(), places, log)

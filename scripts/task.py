@@ -61,7 +61,7 @@ def guarded(name: str, body: Callable[[], int], *, as_json: bool = False) -> int
         _say(name, text, as_json, {"what": text, "where": "", "hint": ""})
         return INTERRUPTED
     except Exception as error:  # noqa: BLE001 - the outermost frame: a fault of ours is said in one line, its story kept
-        log = Places().logs / f"fault-{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}.log"
+        log = Places.of().logs / f"fault-{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}.log"
         log.parent.mkdir(parents=True, exist_ok=True)
         log.write_text(traceback.format_exc())
         text = (

@@ -26,7 +26,10 @@ def with_session(arguments: Arguments, work: Callable[[Session], int]) -> int:
     with opened(arguments) as session:
         try:
             return work(session)
-        except gates.Shown:
+        except gates.Shown as shown:
+            if arguments.json:
+                plans = {name: plan.as_dict() for name, plan in shown.plans.items()}
+                print(json.dumps({"dry_run": True, "plans": plans}, indent=2))
             session.screen.say("dry run: nothing was done")
             return 0
 
@@ -47,7 +50,7 @@ def finish(
         )
     session.screen.table(session.contract, results)
     if folder:
-        session.screen.say(f"evidence: {folder.relative_to(session.places.checkout)}")
+        session.screen.say(f"evidence: {session.places.short(folder)}")
     return 0 if all(result.status is Status.PASS for result in results) else 2
 
 

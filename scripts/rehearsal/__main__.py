@@ -17,8 +17,7 @@ from scripts.task import guarded
 def main(argv: list[str]) -> int:
     """Given the command line, rehearse; return 0 if every gate passed (or the fault was caught), 2 if not, 1 if it
     could not be done."""
-    from sandbox.layout import Layout
-    from toolchain.env import pulumi_state, sandbox_env
+    from toolchain.env import pulumi_state
 
     parser = argparse.ArgumentParser(prog="rehearsal", description="The main job on one machine, in a simulated Azure.")
     parser.add_argument("--fault", choices=sorted(faults.FAULTS), help="break one thing in the running sandbox")
@@ -26,15 +25,13 @@ def main(argv: list[str]) -> int:
         "--again", action="store_true", help="measure the running cluster anew instead of beginning empty"
     )
     options = parser.parse_args(argv)
-    places = Places()
-    os.environ.update(sandbox_env(places.checkout))
+    places = Places.of()
+    os.environ.update(cloud.environment(places.checkout, places.checkout))
     screen = Screen()
-    stages = Stages(places.checkout, places.logs, screen)
+    stages = Stages(places, places.checkout, screen)
 
     def work() -> int:
-        key = cloud.operator_key(Layout.of(places.checkout).keys)
-        os.environ["FEEDLINE_SSH_KEY"] = str(key)
-        arguments = Arguments(stack=cloud.STACK, identity=str(key), yes=True)
+        arguments = Arguments(stack=cloud.STACK, yes=True)
         if options.fault:
             return 0 if faults.rehearse(options.fault, faults.FAULTS[options.fault], arguments, stages) else 2
         if not options.again:

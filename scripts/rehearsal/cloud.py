@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 import sys
 from pathlib import Path
@@ -14,11 +15,6 @@ STACK, VIOLATING = "sandbox", "violating"
 PULUMI = ("--non-interactive", "--color", "never")
 
 
-def sandbox(*arguments: str) -> list[str]:
-    """Given a command of the sandbox, return its argv."""
-    return [sys.executable, "-m", "sandbox", *arguments]
-
-
 def empty_state(state: Path) -> None:
     """Given the folder of the sandbox's Pulumi state, empty it: a state without its cloud knows things that are not."""
     shutil.rmtree(state, ignore_errors=True)
@@ -26,12 +22,12 @@ def empty_state(state: Path) -> None:
 
 
 def operator_key(folder: Path) -> Path:
-    """Given the sandbox's key folder, return the operator's private key in it, made at first use, its public half
-    beside it."""
+    """Given the folder that Pulumi.sandbox.yaml names, return the operator's private key in it, made at first use, its
+    public half beside it."""
     from cryptography.hazmat.primitives import serialization as form
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-    key = folder / "operator"
+    key = folder / "id_ed25519"
     if not (key.exists() and key.with_suffix(".pub").exists()):
         made = Ed25519PrivateKey.generate()
         public = made.public_key().public_bytes(form.Encoding.OpenSSH, form.PublicFormat.OpenSSH)
@@ -39,6 +35,25 @@ def operator_key(folder: Path) -> Path:
         write(key.with_suffix(".pub"), public + b" feedline-sandbox\n")
         write(key, private, mode=0o600)
     return key
+
+
+def environment(checkout: Path, home: Path) -> dict[str, str]:
+    """Given a checkout and the folder that the sandbox belongs to, return what `pulumi`, `fab` and the sandbox need.
+
+    Everything but the way in comes from the toolchain; the way in is a key and a ProxyCommand into that sandbox.
+    """
+    from sandbox import ssh_proxy
+    from sandbox.layout import Layout
+    from toolchain.env import sandbox_env
+
+    layout = Layout.of(home)
+    program = [sys.executable, "-S", "-E", str(ssh_proxy.__file__), str(layout.dial_socket)]
+    return {
+        **sandbox_env(checkout),
+        "FEEDLINE_ARM_SOCKET": str(layout.arm_socket),
+        "FEEDLINE_SSH_KEY": str(operator_key(checkout / ".feedline" / "ssh")),
+        "FEEDLINE_SSH_PROXY_COMMAND": f"{shlex.join(program)} %h %p",
+    }
 
 
 def init_stack(stages: Stages, stack: str) -> None:

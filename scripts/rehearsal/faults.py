@@ -11,7 +11,6 @@ from feedline.verdict import Status, Verdict
 from feedline.verdicts.cluster import GateResult
 from scripts import gate as gates
 from scripts.arguments import Arguments
-from scripts.rehearsal.cloud import sandbox
 from scripts.rehearsal.stages import Stages
 from scripts.session import Session, opened
 
@@ -59,15 +58,13 @@ def rehearse(name: str, fault: Fault, arguments: Arguments, stages: Stages) -> b
     with opened(arguments) as session:
         words = tuple(word.format(dataset=session.contract.workload.dataset) for word in fault.inject)
         with stages.stage(f"fault {name}: {fault.title}"):
-            stages.run(
-                f"fault-{name}", sandbox("fault", *words), hint="is the rehearsed cluster there? ./run rehearsal"
-            )
+            stages.sandbox(f"fault-{name}", "fault", *words, hint="is the rehearsed cluster there? ./run rehearsal")
         try:
             with stages.stage(f"gate {fault.gate} with the fault"):
                 during = _judged(session, fault, fault.options)
         finally:
             with stages.stage(f"revert {name}"):
-                stages.run(f"revert-{name}", sandbox("fault", words[0], "--revert"))
+                stages.sandbox(f"revert-{name}", "fault", words[0], "--revert")
         caught = any(_is_it(verdict, fault) for verdict in during.verdicts) and during.status is Status.FAIL
         session.screen.table(session.contract, [during])
         head, style = ("CAUGHT", "bold green") if caught else ("NOT CAUGHT", "bold red")

@@ -18,7 +18,7 @@ MAX_AGE_S = 24 * 3600.0
 def make_cluster(stages: Stages, screen: Screen, state: Path) -> None:
     """Begin with an empty cloud and an empty Pulumi state together; end with the cluster that `pulumi up` made."""
     with stages.stage("sandbox up, an empty cloud"):
-        stages.run("sandbox-up", cloud.sandbox("up", "--fresh"), hint="`./run sandbox status` says what runs")
+        stages.sandbox("sandbox-up", "up", "--fresh", hint="`./run sandbox status` says what runs")
         cloud.empty_state(state)
     with stages.stage("pulumi stack init and preview under the policy pack"):
         cloud.init_stack(stages, cloud.STACK)

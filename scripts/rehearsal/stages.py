@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -11,16 +12,17 @@ from pathlib import Path
 
 from feedline.errors import OperationError
 from scripts.log import masked
+from scripts.places import Places
 from scripts.screen import Screen
 
 TAIL = 20
 
 
 class Stages:
-    """What was done and how long it took."""
+    """What was done and how long it took. `home` is the folder that the sandbox belongs to."""
 
-    def __init__(self, checkout: Path, logs: Path, screen: Screen) -> None:
-        self.checkout, self._logs, self._screen = checkout, logs, screen
+    def __init__(self, places: Places, home: Path, screen: Screen) -> None:
+        self._checkout, self._home, self._logs, self._screen = places.checkout, home, places.logs, screen
         self._stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
         self.times: list[tuple[str, float]] = []
 
@@ -45,7 +47,7 @@ class Stages:
         with log.open("wb") as out:
             done = subprocess.run(
                 list(argv),
-                cwd=self.checkout,
+                cwd=self._checkout,
                 env=os.environ,
                 stdin=subprocess.DEVNULL,
                 stdout=out,
@@ -59,6 +61,11 @@ class Stages:
                 f"{' '.join(argv[:4])} … ended with exit code {done.returncode}:\n{lines}", where=str(log), hint=hint
             )
         return done.returncode, said
+
+    def sandbox(self, name: str, *arguments: str, hint: str = "") -> str:
+        """Given a name for the log and a command of the sandbox, run it and return what it said."""
+        argv = [sys.executable, "-m", "sandbox", f"--checkout={self._home}", *arguments]
+        return self.run(name, argv, hint=hint)[1]
 
     def show(self) -> None:
         """Print the time of each stage."""

@@ -162,7 +162,7 @@ class Cluster:
     """A door, a place on disk, and sessions upon them; `shown` is what a person would have read."""
 
     def __init__(self, folder) -> None:
-        self.door, self.places = FakeDoor(), Places(folder)
+        self.door, self.places = FakeDoor(), Places(folder, folder)
         self.contract = Contract.parse(copy.deepcopy(CONTRACT))
         self.clock = 1_800_000_000.0
         self.shown = ""

@@ -12,7 +12,7 @@ import pytest
 from feedline.errors import CheckError, OperationError
 from scripts import ssh
 from scripts.log import Log
-from scripts.places import Places
+from scripts.places import CHECKOUT, Places
 from scripts.runner import Runner, private_key
 from scripts.ssh import Link, Way, quote
 
@@ -146,7 +146,7 @@ def test_what_a_proxy_command_complains_about_is_shown(contract, key, tmp_path):
 
 def test_no_sudo_is_one_message(server, contract, key, tmp_path):
     server.sudo(sshd.SUDO_NO)
-    runner = Runner(contract, key[1], "me@here", Places(tmp_path), Log(tmp_path / "log"))
+    runner = Runner(contract, key[1], "me@here", Places(CHECKOUT, tmp_path), Log(tmp_path / "log"))
     with pytest.raises(OperationError, match="no sudo") as error:
         runner.call(contract.node("gpu-0"), "facts", apply=None, options={}, progress=lambda line: None)
     assert error.value.where == "gpu-0"
@@ -157,7 +157,7 @@ def test_no_sudo_is_one_message(server, contract, key, tmp_path):
 def test_what_a_node_could_not_do_is_said_with_its_name(server, contract, key, tmp_path, code, kind):
     line = json.dumps({"type": "error", "what": "no disk", "where": "/dev", "hint": "buy one", "exit_code": code})
     server.sudo(f"#!/bin/sh\necho '{line}'\nexit 1\n")
-    runner = Runner(contract, key[1], "me@here", Places(tmp_path), Log(tmp_path / "log"))
+    runner = Runner(contract, key[1], "me@here", Places(CHECKOUT, tmp_path), Log(tmp_path / "log"))
     with pytest.raises(kind, match="no disk") as error:
         runner.call(contract.node("gpu-0"), "nvme", apply=None, options={}, progress=lambda line: None)
     assert (error.value.where, error.value.hint) == ("gpu-0: /dev", "buy one")
@@ -166,7 +166,7 @@ def test_what_a_node_could_not_do_is_said_with_its_name(server, contract, key, t
 
 def test_an_answer_without_a_result_is_never_taken_for_one(server, contract, key, tmp_path):
     server.sudo('#!/bin/sh\necho \'{"type":"progress","text":"x"}\'; echo oops >&2\nexit 0\n')
-    runner = Runner(contract, key[1], "me@here", Places(tmp_path), Log(tmp_path / "log"))
+    runner = Runner(contract, key[1], "me@here", Places(CHECKOUT, tmp_path), Log(tmp_path / "log"))
     with pytest.raises(OperationError, match="no answer:\n    oops"):
         runner.call(contract.node("gpu-0"), "nvme", apply=None, options={}, progress=lambda line: None)
     runner.close()

@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from feedline.errors import CheckError, OperationError
-from scripts import ns, task
+from scripts import ns
 from scripts.log import masked
 from scripts.places import CHECKOUT, Places
 from scripts.task import guarded
@@ -34,7 +34,7 @@ def test_json_carries_the_error_too(capsys):
 
 
 def test_a_fault_of_ours_is_one_line_and_its_story_is_kept(capsys, tmp_path, monkeypatch):
-    monkeypatch.setattr(task, "Places", lambda: Places(tmp_path))
+    monkeypatch.setenv("FEEDLINE_HOME", str(tmp_path))
     assert guarded("fab x", lambda: 1 // 0) == 1
     said = capsys.readouterr().err
     assert "ZeroDivisionError" in said and "Traceback" not in said
@@ -83,7 +83,7 @@ def test_secrets_are_masked_in_what_is_kept():
 
 
 def test_a_clusters_name_never_leads_out_of_its_folder(tmp_path):
-    places = Places(tmp_path)
+    places = Places(tmp_path, tmp_path)
     for name in ("../../etc", "/etc", "", "a/b"):
         assert places.state(name).parent == tmp_path / ".feedline" / "state"
         assert places.evidence(name).parent == tmp_path / "evidence"
