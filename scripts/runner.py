@@ -125,7 +125,7 @@ class Runner:
         lines: list[str] = []
         finished = self._link(node).execute(argv, stdin, lines.append)
         if finished.code:
-            raise failed(node, argv[0], finished.code, finished.errors)
+            raise failed(node, argv[0], finished.code, finished.errors, self._log.file)
         return "\n".join(lines)
 
     def close(self) -> None:
@@ -157,7 +157,7 @@ class Runner:
         progress({"text": f"sending the node program, {len(archive) / 1e6:.1f} MB (once)"})
         finished = link.execute(remote.argv("unpack", (made.folder, made.id)), archive, lambda line: None)
         if finished.code:
-            raise failed(node, "unpack", finished.code, finished.errors)
+            raise failed(node, "unpack", finished.code, finished.errors, self._log.file)
 
     # -- answers -------------------------------------------------------------------------------------------------------
     def _link(self, node: Node) -> Link:
@@ -180,7 +180,7 @@ class Runner:
                 last.get("measurements") or {},
                 bool(last.get("changed")),
             )
-        raise failed(node, verb, finished.code, finished.errors)
+        raise failed(node, verb, finished.code, finished.errors, self._log.file)
 
 
 class _Lines:

@@ -7,6 +7,7 @@ Fabric opens the connection; data goes through the connection's own channel, bec
 
 from __future__ import annotations
 
+import logging
 import re
 import shlex
 import socket
@@ -25,6 +26,9 @@ from feedline.contract import Contract, Node
 from feedline.errors import OperationError
 from scripts import hostkeys
 from scripts.ssh_errors import unreachable
+
+# It would print its own tracebacks on stderr; what goes wrong is said by ssh_errors.
+logging.getLogger("paramiko").addHandler(logging.NullHandler())
 
 CONNECT_S = 15.0
 SILENCE_S = 900.0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Sequence
+from pathlib import Path
 
 import paramiko
 
@@ -40,9 +41,9 @@ def _reason(error: Exception) -> str:
     return " ".join(str(error).split()) or type(error).__name__
 
 
-def failed(node: Node, doing: str, code: int, errors: str) -> OperationError:
-    """Given a command on a node that ended without saying why in the protocol (its exit code, -1 = connection lost, and
-    its stderr), return the error to raise."""
+def failed(node: Node, doing: str, code: int, errors: str, log: Path) -> OperationError:
+    """Given a command on a node that ended without saying why in the protocol (its exit code, -1 = connection lost, its
+    stderr, and the log that has all of it), return the error to raise."""
     where = node.name
     signs = ("a password is required", "not in the sudoers file", "may not run sudo", "not allowed to execute")
     if any(sign in errors for sign in signs):
@@ -65,7 +66,7 @@ def failed(node: Node, doing: str, code: int, errors: str) -> OperationError:
     return OperationError(
         f"`{doing}` ended with exit code {code} and no answer:\n    {said}",
         where=where,
-        hint="the whole output is in .feedline/logs",
+        hint=f"the whole output is in {log}",
     )
 
 
