@@ -18,6 +18,8 @@ from azure.storage.blob import ContainerClient, ContentSettings
 from feedline.verdicts.access import Attempt
 
 CONNECT_S, READ_S = 10, 60
+TRUSTED = "/etc/ssl/certs/ca-certificates.crt"
+"""What the node trusts, as AzCopy and BlobFuse2 do; the SDK would bring a list of its own (certifi)."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,7 @@ class Store:
             retry_total=retries,
             connection_timeout=CONNECT_S,
             read_timeout=READ_S,
+            connection_verify=TRUSTED,
         )
 
     def attempt(self, operation: str, blob: str) -> Attempt:
