@@ -27,6 +27,7 @@ STYLES = {
     Status.INVALID: "red",
     Status.FAIL: "bold red",
 }
+FILE_WIDTH = 160
 Notify = Callable[[str, Mapping[str, Any]], None]
 
 
@@ -37,7 +38,8 @@ class Screen:
         from rich.console import Console
 
         self.quiet = quiet
-        self.out = out or Console(highlight=False, soft_wrap=False)
+        # Into a file or a pipe lines are as long as they need to be to stay readable: nobody resizes those.
+        self.out = out or Console(highlight=False, width=None if sys.stdout.isatty() else FILE_WIDTH)
         self.err = err or Console(stderr=True, highlight=False)
 
     def say(self, text: str, style: str = "") -> None:

@@ -81,9 +81,12 @@ def _notes(contract: Contract, cache_program: str) -> list[str]:
 
 
 def _lines(result: GateResult, is_sandbox: bool) -> list[str]:
-    lines = [_sentence(v) for v in result.blocking[:SHOWN]]
-    if len(result.blocking) > SHOWN:
-        lines.append(f"and {len(result.blocking) - SHOWN} more")
+    alike: dict[tuple[str, str, str], list[Verdict]] = {}
+    for verdict in result.blocking:
+        alike.setdefault((verdict.status, verdict.reason, verdict.message), []).append(verdict)
+    lines = [_sentence(same[0], len(same) - 1) for same in list(alike.values())[:SHOWN]]
+    if len(alike) > SHOWN:
+        lines.append(f"and {len(alike) - SHOWN} more")
     if not lines:
         lines = [_counted(result), *_key_sentences(result)]
     if is_sandbox and result.not_measured:
@@ -121,9 +124,10 @@ def _margin(verdict: Verdict) -> float:
     return distance / abs(bound) if bound else distance
 
 
-def _sentence(verdict: Verdict) -> str:
+def _sentence(verdict: Verdict, others: int) -> str:
     hint = f" -> {verdict.hint}" if verdict.hint else ""
-    return f"{verdict.subject}: {verdict.check}: {verdict.status} {verdict.reason}: {verdict.message}{hint}"
+    head = f"{verdict.subject}: {verdict.check}" + (f" (and {others} alike)" if others else "")
+    return f"{head}: {verdict.status} {verdict.reason}: {verdict.message}{hint}"
 
 
 def _when(result: GateResult) -> str:

@@ -25,11 +25,17 @@ def test_a_value_with_an_upper_bound_is_worst_when_it_is_high():
 
 
 def test_what_blocks_is_shown_worst_first_with_its_hint_and_the_rest_is_counted():
-    bad = [verdict(subject=f"gpu-{n}", status=Status.WARN) for n in range(5)]
+    bad = [verdict(subject=f"gpu-{n}", status=Status.WARN, message=f"{n}") for n in range(5)]
     bad.append(verdict(subject="gpu-9", status=Status.FAIL, reason="STARVED", message="too slow", hint="do this"))
     row = rows([result(*bad, status=Status.FAIL)], is_sandbox=True)[0]
     assert row.lines[0] == "gpu-9: supply: FAIL STARVED: too slow -> do this"
     assert row.lines[-1] == "and 2 more"
+
+
+def test_what_many_nodes_say_alike_is_shown_once():
+    bad = [verdict(subject=f"gpu-{n}", status=Status.FAIL, reason="DOWN", message="no answer") for n in range(300)]
+    lines = rows([result(*bad, status=Status.FAIL)], is_sandbox=True)[0].lines
+    assert lines == ("gpu-0: supply (and 299 alike): FAIL DOWN: no answer",)
 
 
 def test_simulated_things_are_named_once_and_only_in_the_sandbox():
