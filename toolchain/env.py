@@ -25,6 +25,18 @@ def pulumi_state(checkout: Path) -> Path:
     return checkout.resolve() / ".feedline" / "pulumi" / "state"
 
 
+def operator_key(checkout: Path) -> Path:
+    """Return the private key that enters this checkout's simulated nodes; Pulumi.sandbox.yaml names its public half."""
+    return checkout.resolve() / ".feedline" / "ssh" / "id_ed25519"
+
+
+def proxy_command(context: Context) -> str:
+    """Return ssh's ProxyCommand into the sandbox's network. -S -E: it starts for each connection, so bare."""
+    program = context.checkout / "sandbox" / "ssh_proxy.py"
+    dial = Layout.of(context.checkout).dial_socket
+    return f"{shlex.join([str(context.python), '-S', '-E', str(program), str(dial)])} %h %p"
+
+
 def sandbox_env(checkout: Path, environ: Mapping[str, str] = os.environ) -> dict[str, str]:
     """Given a checkout and the caller's environment, return the variables that the sandbox adds or changes.
 
@@ -36,6 +48,8 @@ def sandbox_env(checkout: Path, environ: Mapping[str, str] = os.environ) -> dict
         **tool_env(context, environ),
         "FEEDLINE_STACK": "sandbox",
         "FEEDLINE_ARM_SOCKET": str(Layout.of(context.checkout).arm_socket),
+        "FEEDLINE_SSH_KEY": str(operator_key(context.checkout)),
+        "FEEDLINE_SSH_PROXY_COMMAND": proxy_command(context),
         "FEEDLINE_AZCOPY": str(npm / node_js.AZCOPY),
         "FEEDLINE_AZURITE": str(npm / node_js.AZURITE),
         "PULUMI_HOME": str(pulumi_home(context.checkout)),

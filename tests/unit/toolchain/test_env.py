@@ -1,6 +1,7 @@
 """The sandbox's environment: isolated from real clouds, and the same for a shell and for a program."""
 
 import os
+import shlex
 import subprocess
 
 import pytest
@@ -53,3 +54,10 @@ def test_a_shell_reads_the_exports_back_exactly():
 def test_an_unknown_route_is_refused_with_the_known_ones(tmp_path):
     with pytest.raises(SetupError, match="auto, official, registry"):
         Context.of(tmp_path, {"FEEDLINE_TOOLCHAIN": "fastest"})
+
+
+def test_ssh_enters_this_checkouts_sandbox_and_no_other(tmp_path, variables):
+    words = shlex.split(variables["FEEDLINE_SSH_PROXY_COMMAND"])
+    assert words[0] == f"{tmp_path}/.venv/bin/python"
+    assert words[-3:] == [str(Layout.of(tmp_path).dial_socket), "%h", "%p"]
+    assert variables["FEEDLINE_SSH_KEY"] == f"{tmp_path}/.feedline/ssh/id_ed25519"
