@@ -1,10 +1,11 @@
 """Named faults: what each one breaks, and how it is put back. They stay until reverted, over restarts too."""
 
+import contextlib
 import json
 import threading
 import time
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -148,9 +149,30 @@ def _remove_roles(world: World, identity: str, container: str) -> Memory:
         raise FaultError(
             f"identity {identity} has no role assignment at container {container}; it has some at: {scopes}"
         )
-    for assignment in here:
-        world.cloud.delete(assignment["id"])
+    with _unlocked(world, [assignment["id"] for assignment in here]):
+        for assignment in here:
+            world.cloud.delete(assignment["id"])
     return {"assignments": here}
+
+
+@contextlib.contextmanager
+def _unlocked(world: World, rids: list[str]) -> Iterator[None]:
+    """Lift the locks above these resources while the block runs: a delete lock holds role assignments too, and whoever
+    removes one in Azure has to lift it first."""
+    locks = [
+        lock
+        for lock in world.cloud.list("Microsoft.Authorization/locks")
+        if any(
+            rid.lower().startswith(lock["id"].lower().split("/providers/microsoft.authorization/")[0]) for rid in rids
+        )
+    ]
+    for lock in locks:
+        world.cloud.delete(lock["id"])
+    try:
+        yield
+    finally:
+        for lock in locks:
+            world.cloud.put(lock["id"], lock)
 
 
 def _restore_roles(world: World, memory: Memory) -> None:
