@@ -12,7 +12,7 @@ from feedline.verdict import Status, Verdict
 from feedline.verdicts.cluster import GateResult, cluster_status
 
 KEY_CHECKS = {
-    "ingest": ("count", "bytes", "content read back"),
+    "ingest": ("blob count", "bytes", "content read back"),
     "validate": ("NVMe-warm feed", "supply", "warm bytes from NVMe", "cold read", "cache device"),
 }
 """The checks whose own sentence is shown when a gate passes; the other gates say how many checks held."""
