@@ -25,9 +25,10 @@ _NEEDED: Mapping[str, tuple[str, ...]] = {
 }  # fmt: skip
 """Which kinds of ties a gate must have. Without them its verdict cannot be shown to hold, so it does not."""
 
-_WORDS = {"vm_id": "it is another VM", "boot_id": "it was rebooted", "manifest": "the data set is another one",
-          "pid": "it was mounted anew", "config_sha256": "its mount configuration changed"}  # fmt: skip
-_MOUNT_TIES = ("pid", "config_sha256")
+_WORDS = {"vm_id": "it is another VM", "boot_id": "it was rebooted", "manifest": "the data set it sees is another one, or none",
+          "main_pid": "it was mounted anew",
+    "started": "it was mounted anew", "config_sha256": "its mount configuration changed"}  # fmt: skip
+_MOUNT_TIES = ("main_pid", "started", "config_sha256")
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,7 @@ def ties(facts: Mapping[str, Any]) -> dict[str, str]:
     """Given what a node says about itself (verb `facts`), return what its verdicts are bound to, as flat names and
     values.
 
-    `{"vm_id": …, "boot_id": …, "mount training-data pid": …, "mount training-data config_sha256": …, "manifest":
+    `{"vm_id": …, "boot_id": …, "mount training-data main_pid": …, "mount training-data config_sha256": …, "manifest":
     …}`; what the node does not know is left out.
     """
     found = {name: str(facts[name]) for name in _MACHINE if facts.get(name)}
@@ -119,7 +120,7 @@ def _broken_ties(gate: str, node: str, then: Mapping[str, str], now: Mapping[str
     # Mounts and data matter to the gates that judged them; what an earlier gate made later does not unsettle it.
     judged = {name for name in then if name.split()[0] in _NEEDED.get(gate, _MACHINE)}
     changed = [name for name in sorted(judged) if now.get(name) != then[name]]
-    return [f"{node}: {_WORDS.get(name.split()[-1], name + ' changed')}" for name in changed]
+    return list(dict.fromkeys(f"{node}: {_WORDS.get(name.split()[-1], name + ' changed')}" for name in changed))
 
 
 def moved(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:

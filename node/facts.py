@@ -20,7 +20,7 @@ from typing import Any
 
 from feedline.contract import Contract, Mount
 from feedline.facts import Endpoint, MountFacts, NodeFacts
-from feedline.names import STAGE_MARKER, mount_config, mount_unit
+from feedline.names import MANIFEST_BLOB, STAGE_MARKER, mount_config, mount_unit
 from feedline.tools import azcopy, blobfuse2
 from feedline.verdicts import doctor
 from node import door
@@ -35,7 +35,7 @@ def run(request: Mapping[str, Any], progress: Callable[..., None]) -> dict[str, 
     node = contract.node(request["node"])
     progress("collecting facts")
     facts = collect(contract, node.name, contract.identity(node.identity).client_id)
-    mounts = {mount.name: mount_facts(mount).as_dict() for mount in contract.mounts_of(node)}
+    mounts = {mount.name: _mount(contract, mount) for mount in contract.mounts_of(node)}
     verdicts = [verdict.as_dict() for verdict in doctor.judge(contract, node, facts)]
     return {
         "facts": {**facts.as_dict(), "mounts": mounts},
@@ -45,6 +45,17 @@ def run(request: Mapping[str, Any], progress: Callable[..., None]) -> dict[str, 
         "verdicts": verdicts,
         "measurements": {},
     }
+
+
+def _mount(contract: Contract, mount: Mount) -> dict[str, Any]:
+    """How a mount is now, and which data set is seen through it: what the operator's side binds its verdicts to."""
+    found = mount_facts(mount)
+    digest = None
+    if found.live and mount.read_only:
+        text = door.read(f"{mount.path}/{contract.workload.dataset}/{MANIFEST_BLOB}")
+        match = re.search(r'"digest": "([0-9a-f]{64})"', text or "")
+        digest = match[1] if match else None
+    return {**found.as_dict(), "manifest_digest": digest}
 
 
 def boot_id() -> str:

@@ -77,5 +77,9 @@ def as_json(session: Session, results: Sequence[GateResult]) -> dict[str, Any]:
 
 def cache_program(session: Session) -> str:
     """Return what the nodes call their BlobFuse2, or "" where none has said yet."""
-    versions = {str((facts.get("versions") or {}).get("blobfuse2") or "") for facts in session.facts.values()}
-    return ", ".join(sorted(version for version in versions if version))
+    said = {
+        f"{facts['blobfuse2']}{' (the stand-in)' if facts.get('blobfuse2_is_standin') else ''}"
+        for facts in session.facts.values()
+        if facts.get("blobfuse2")
+    }
+    return ", ".join(sorted(said))

@@ -7,7 +7,7 @@ from feedline.verdict import Status, Verdict
 FACTS = {
     "vm_id": "v",
     "boot_id": "b",
-    "mounts": {"training-data": {"pid": 7, "config_sha256": "c", "manifest_digest": "m"}},
+    "mounts": {"training-data": {"main_pid": 7, "config_sha256": "c", "manifest_digest": "m"}},
 }
 NOW = 1_800_000_000.0
 PASS = Verdict("validate", "x", "gpu-0", Status.PASS, "OK", "fine")
@@ -34,7 +34,7 @@ def test_ties_are_flat_and_leave_out_what_is_not_known():
     assert ties(FACTS) == {
         "vm_id": "v",
         "boot_id": "b",
-        "mount training-data pid": "7",
+        "mount training-data main_pid": "7",
         "mount training-data config_sha256": "c",
         "manifest": "m",
     }

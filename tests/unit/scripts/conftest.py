@@ -111,7 +111,7 @@ class FakeDoor:
             name: {
                 "vm_id": f"vm-{name}",
                 "boot_id": f"boot-{name}",
-                "mounts": {"training-data": {"pid": 7, "config_sha256": "c", "manifest_digest": "m"}},
+                "mounts": {"training-data": {"main_pid": 7, "config_sha256": "c", "manifest_digest": "m"}},
             }
             for name in ("ingest-0", "gpu-0", "gpu-1")
         }

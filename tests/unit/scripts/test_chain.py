@@ -57,7 +57,7 @@ def test_a_reboot_makes_the_gates_of_that_node_run_again(cluster):
 def test_a_new_mount_makes_cache_and_validate_run_again_and_nothing_else(cluster):
     ready(cluster)
     cluster.verbs()
-    cluster.door.facts["gpu-0"]["mounts"]["training-data"]["pid"] = 8
+    cluster.door.facts["gpu-0"]["mounts"]["training-data"]["main_pid"] = 8
     assert ready(cluster) == 0
     assert set(cluster.verbs()) == {"facts", "cache", "validate"}
 
