@@ -25,9 +25,14 @@ _NEEDED: Mapping[str, tuple[str, ...]] = {
 }  # fmt: skip
 """Which kinds of ties a gate must have. Without them its verdict cannot be shown to hold, so it does not."""
 
-_WORDS = {"vm_id": "it is another VM", "boot_id": "it was rebooted", "manifest": "the data set it sees is another one, or none",
-          "main_pid": "it was mounted anew",
-    "started": "it was mounted anew", "config_sha256": "its mount configuration changed"}  # fmt: skip
+_WORDS = {
+    "vm_id": "it is another VM",
+    "boot_id": "it was rebooted",
+    "manifest": "the data set it sees is another one, or none",
+    "main_pid": "it was mounted anew",
+    "started": "it was mounted anew",
+    "config_sha256": "its mount configuration changed",
+}
 _MOUNT_TIES = ("main_pid", "started", "config_sha256")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import shutil
 import sys
@@ -12,6 +13,8 @@ from scripts.places import write
 from scripts.rehearsal.stages import Stages
 
 STACK, VIOLATING = "sandbox", "violating"
+VIOLATING_PROJECT = "policies/violating"
+"""A project that is only ever previewed: what the policy pack has to refuse."""
 PULUMI = ("--non-interactive", "--color", "never")
 
 
@@ -56,27 +59,25 @@ def environment(checkout: Path, home: Path) -> dict[str, str]:
     }
 
 
-def init_stack(stages: Stages, stack: str) -> None:
-    """Given a stack's name, make it in the empty state."""
-    stages.run(
-        f"pulumi-init-{stack}", ["pulumi", "stack", "init", stack, *PULUMI], hint="`./run setup` installs Pulumi"
-    )
+def init_stack(stages: Stages, stack: str, project: str = ".") -> None:
+    """Given a stack and the folder of its project, make it in the empty state."""
+    argv = ["pulumi", "--cwd", project, "stack", "init", stack, *PULUMI]
+    stages.run(f"pulumi-init-{stack}", argv, hint="`./run setup` installs Pulumi")
 
 
 def preview(stages: Stages) -> str:
-    """Preview the stack under the policy pack and return its last line of resources."""
+    """Preview the stack under the policy pack and return the line that counts its resources."""
     argv = ["pulumi", "preview", "--stack", STACK, "--policy-pack", "policies", *PULUMI]
     _, said = stages.run("pulumi-preview", argv, hint="the policies refuse this stack; the lines above name the rules")
     return next((line.strip() for line in reversed(said.splitlines()) if "to create" in line), "previewed")
 
 
-def refused(stages: Stages) -> list[str]:
-    """Preview the violating stack and return the rules that refused it. Raise OperationError if it was not refused, or
-    failed for another reason."""
-    argv = ["pulumi", "preview", "--stack", VIOLATING, "--policy-pack", "policies", *PULUMI]
+def refused(stages: Stages, pack: Path) -> list[str]:
+    """Given the policy pack, preview the violating stack and return the rules that refused it. Raise OperationError if
+    it was not refused, or failed for another reason."""
+    argv = ["pulumi", "--cwd", VIOLATING_PROJECT, "preview", "--stack", VIOLATING, "--policy-pack", str(pack), *PULUMI]
     code, said = stages.run("pulumi-violating", argv, good=())
-    judged = [line.split("[mandatory]")[1].split() for line in said.splitlines() if "[mandatory]" in line]
-    rules = sorted({words[1] for words in judged if len(words) > 1})
+    rules = sorted(set(re.findall(r"\[mandatory\]\s+([a-z0-9-]+)", said)))
     if code == 0 or not rules:
         raise OperationError(
             "the violating stack was not refused" if code == 0 else "the violating stack failed, but not by a policy",

@@ -24,8 +24,8 @@ def make_cluster(stages: Stages, screen: Screen, state: Path) -> None:
         cloud.init_stack(stages, cloud.STACK)
         screen.say(f"   {cloud.preview(stages)}")
     with stages.stage("a violating stack is refused"):
-        cloud.init_stack(stages, cloud.VIOLATING)
-        screen.say(f"   refused by {', '.join(cloud.refused(stages))}")
+        cloud.init_stack(stages, cloud.VIOLATING, cloud.VIOLATING_PROJECT)
+        screen.say(f"   refused by {', '.join(cloud.refused(stages, stages.checkout / 'policies'))}")
     with stages.stage("pulumi up"):
         screen.say(f"   {cloud.up(stages)}")
 

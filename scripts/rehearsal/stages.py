@@ -22,7 +22,7 @@ class Stages:
     """What was done and how long it took. `home` is the folder that the sandbox belongs to."""
 
     def __init__(self, places: Places, home: Path, screen: Screen) -> None:
-        self._checkout, self._home, self._logs, self._screen = places.checkout, home, places.logs, screen
+        self.checkout, self._home, self._logs, self._screen = places.checkout, home, places.logs, screen
         self._stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
         self.times: list[tuple[str, float]] = []
 
@@ -47,7 +47,7 @@ class Stages:
         with log.open("wb") as out:
             done = subprocess.run(
                 list(argv),
-                cwd=self._checkout,
+                cwd=self.checkout,
                 env=os.environ,
                 stdin=subprocess.DEVNULL,
                 stdout=out,
