@@ -9,7 +9,6 @@ import sys
 from pathlib import Path
 
 from feedline.errors import OperationError
-from scripts.places import write
 from scripts.rehearsal.stages import Stages
 
 STACK, VIOLATING = "sandbox", "violating"
@@ -24,39 +23,17 @@ def empty_state(state: Path) -> None:
     state.mkdir(parents=True)
 
 
-def operator_key(folder: Path) -> Path:
-    """Given the folder that Pulumi.sandbox.yaml names, return the operator's private key in it, made at first use, its
-    public half beside it."""
-    from cryptography.hazmat.primitives import serialization as form
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-
-    key = folder / "id_ed25519"
-    if not (key.exists() and key.with_suffix(".pub").exists()):
-        made = Ed25519PrivateKey.generate()
-        public = made.public_key().public_bytes(form.Encoding.OpenSSH, form.PublicFormat.OpenSSH)
-        private = made.private_bytes(form.Encoding.PEM, form.PrivateFormat.OpenSSH, form.NoEncryption())
-        write(key.with_suffix(".pub"), public + b" feedline-sandbox\n")
-        write(key, private, mode=0o600)
-    return key
-
-
 def environment(checkout: Path, home: Path) -> dict[str, str]:
-    """Given a checkout and the folder that the sandbox belongs to, return what `pulumi`, `fab` and the sandbox need.
-
-    Everything but the way in comes from the toolchain; the way in is a key and a ProxyCommand into that sandbox.
-    """
+    """Given a checkout and the folder that the sandbox belongs to (usually the same), return what `pulumi`, `fab` and
+    the sandbox need beyond the caller's environment."""
     from sandbox import ssh_proxy
     from sandbox.layout import Layout
     from toolchain.env import sandbox_env
 
     layout = Layout.of(home)
     program = [sys.executable, "-S", "-E", str(ssh_proxy.__file__), str(layout.dial_socket)]
-    return {
-        **sandbox_env(checkout),
-        "FEEDLINE_ARM_SOCKET": str(layout.arm_socket),
-        "FEEDLINE_SSH_KEY": str(operator_key(checkout / ".feedline" / "ssh")),
-        "FEEDLINE_SSH_PROXY_COMMAND": f"{shlex.join(program)} %h %p",
-    }
+    way = {"FEEDLINE_ARM_SOCKET": str(layout.arm_socket), "FEEDLINE_SSH_PROXY_COMMAND": f"{shlex.join(program)} %h %p"}
+    return {**sandbox_env(checkout), **({} if home == checkout else way)}
 
 
 def init_stack(stages: Stages, stack: str, project: str = ".") -> None:
