@@ -29,16 +29,19 @@ class Disk:
 
 @dataclass(frozen=True)
 class Nvme:
-    """What the NVMe planner needs: the disks, what is mounted at /mnt/resource (source, "" = nothing), whether the
-    boot unit and the tool it runs are the ones of this bundle, and which tools are installed."""
+    """What the NVMe planner needs. `mounted_*` describe what is mounted at /mnt/resource ("" = nothing);
+    `mountpoint` is `missing`, `bare` or `protected` (immutable while nothing is mounted there); `unit_current` and
+    `tool_current` say whether the boot unit and the copy of this program that it runs are the ones of this bundle."""
 
     disks: tuple[Disk, ...]
     mounted_source: str
-    mounted_label: str
+    mounted_type: str
+    mountpoint: str
+    free_bytes: int
     unit_current: bool
     unit_enabled: bool
     tool_current: bool
-    tools: tuple[str, ...]
+    bundle: str
 
     def as_dict(self) -> dict[str, Any]:
         """Return the facts as JSON values."""

@@ -7,7 +7,8 @@ CONTAINERS = ("raw", "training-data", "checkpoints", "models", "artifacts")
 RESOURCE_DISK = "/mnt/resource"
 """Where the local NVMe is mounted. Azure's own name for the temporary disk."""
 
-NVME_LABEL = "feedline-nvme"
+NVME_LABEL = "feedlinenvme"
+"""Label of the cache file system; xfs takes 12 characters at most."""
 CACHE_ROOT = f"{RESOURCE_DISK}/blobfuse2cache"
 CONFIG_FOLDER = "/etc/feedline"
 STATE_FOLDER = "/var/lib/feedline"

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 BUNDLE = Path(__file__).resolve().parents[1]
-VERBS = ("facts", "access", "ingest", "nvme", "cache", "validate")
+VERBS = ("facts", "access", "ingest", "nvme", "cache", "validate", "boot")
 WITH_SDK = ("access", "ingest")
 """Only these gates talk to the data plane; the rest answers without importing the Azure SDK."""
 
@@ -38,7 +38,8 @@ def main(argv: list[str]) -> int:
             raise OperationError(f"verb {' '.join(argv) or 'missing'} is not one of {', '.join(VERBS)}", where="node")
         if argv[0] in WITH_SDK:
             sys.path.insert(1, str(BUNDLE / "site"))
-        request = json.loads(sys.stdin.read())
+        text = sys.stdin.read()
+        request = json.loads(text) if text.strip() else {}
         result = importlib.import_module(f"node.{argv[0]}").run(request, progress)
     except FeedlineError as error:
         say(

@@ -10,9 +10,6 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from node.cold import ColdMount
-from node.facts import mount_facts
-
 from feedline.contract import Contract, Mount
 from feedline.errors import CheckError, OperationError
 from feedline.manifest import Manifest
@@ -21,6 +18,8 @@ from feedline.plans.validate import Schedule, schedule
 from feedline.statistics import percentiles
 from feedline.verdicts.feed import Counters, Leg, Placement, judge
 from node import feed, measure
+from node.cold import ColdMount
+from node.facts import mount_facts
 
 Progress = Callable[..., None]
 
