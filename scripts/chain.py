@@ -22,6 +22,9 @@ from scripts.places import write
 from scripts.session import Session
 from scripts.verdict_of import cache_program, finish
 
+FIRST_BOOT_S, FIRST_BOOT_PAUSE_S = 1800.0, 5.0
+"""How long cloud-init may take (drivers and packages: minutes), and the pause between two looks."""
+
 
 def get_ready(session: Session, options: Mapping[str, Mapping[str, Any]], *, again: bool, max_age_s: float) -> int:
     """Given a session and the gates' options, run the chain up to the hand-off; return the exit code."""
@@ -29,7 +32,7 @@ def get_ready(session: Session, options: Mapping[str, Mapping[str, Any]], *, aga
     results: list[GateResult] = []
     for name in GATES:
         earlier = None if again or name == "doctor" else _still_holding(session, name, max_age_s)
-        results.append(earlier or gates.run(session, gates.GATES[name], options.get(name, {})))
+        results.append(earlier or _run(session, name, options.get(name, {})))
         if earlier is None and name != "doctor":
             session.evidence.keep()
         if results[-1].status is not Status.PASS:
@@ -37,6 +40,18 @@ def get_ready(session: Session, options: Mapping[str, Mapping[str, Any]], *, aga
             session.screen.say(f"stopped at {name}: {results[-1].status}. Nothing after it was started.", "bold red")
             return code
     return _hand_over(session, results)
+
+
+def _run(session: Session, name: str, options: Mapping[str, Any]) -> GateResult:
+    """Run a gate. Nodes that are still in their first boot are waited for: `pulumi up` ends before they do."""
+    deadline = session.now() + FIRST_BOOT_S
+    while True:
+        result = gates.run(session, gates.GATES[name], options)
+        booting = [node for node, facts in result.facts.items() if facts.get("cloud_init") == "running"]
+        if name != "doctor" or not booting or session.now() > deadline:
+            return result
+        session.screen.say(f"doctor: first boot is at work on {', '.join(booting)}; asking again")
+        session.sleep(FIRST_BOOT_PAUSE_S)
 
 
 def hand_off(session: Session, max_age_s: float) -> int:

@@ -214,5 +214,9 @@ def fan_out(nodes: Sequence[Node], work: Callable[[Node], Answer], parallel: int
         except FeedlineError as error:
             return error
 
-    with ThreadPoolExecutor(max(1, min(parallel, len(nodes)))) as pool:
+    pool = ThreadPoolExecutor(max(1, min(parallel, len(nodes))))
+    try:
         return dict(zip((node.name for node in nodes), pool.map(one, nodes), strict=True))
+    finally:
+        # After Ctrl-C nobody waits for the nodes: closing the session's connections ends their threads.
+        pool.shutdown(wait=False, cancel_futures=True)

@@ -39,6 +39,10 @@ class Session:
         """Seconds since 1970."""
         return time.time()
 
+    def sleep(self, seconds: float) -> None:
+        """Let time pass."""
+        time.sleep(seconds)
+
 
 def operator() -> str:
     """Return who runs this, as `user@host`, for locks and audit logs."""

@@ -159,13 +159,13 @@ GATE = {"facts": "doctor", **{name: name for name in ("access", "ingest", "nvme"
 
 
 class Cluster:
-    """A door, a place on disk, and sessions upon them; `shown` is what a person would have read."""
+    """A door, a place on disk, and sessions upon them; `read` returns what a person saw of the last one."""
 
     def __init__(self, folder) -> None:
         self.door, self.places = FakeDoor(), Places(folder, folder)
         self.contract = Contract.parse(copy.deepcopy(CONTRACT))
         self.clock = 1_800_000_000.0
-        self.shown = ""
+        self.on_sleep: Callable[[], None] = lambda: None
 
     def session(self, **arguments: Any) -> Session:
         out = io.StringIO()
@@ -182,8 +182,13 @@ class Cluster:
         )
         session.evidence.note("contract.json", self.contract.as_dict())
         session.now = lambda: self.clock  # type: ignore[method-assign]
+        session.sleep = self.sleep  # type: ignore[method-assign]
         self.read = out.getvalue
         return session
+
+    def sleep(self, seconds: float) -> None:
+        self.clock += seconds
+        self.on_sleep()
 
     def verbs(self) -> list[str]:
         """The verbs asked for since the last look, without repetitions by node."""

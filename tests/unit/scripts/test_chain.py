@@ -256,3 +256,42 @@ def test_evidence_holds_contract_facts_plans_measurements_and_verdicts(cluster):
         "verdicts/access.json",
         "report.txt",
     } <= names
+
+
+def test_ready_waits_for_the_first_boot_and_not_for_ever(cluster):
+    booting = {
+        "gate": "doctor",
+        "check": "cloud-init",
+        "status": "FAIL",
+        "reason": "FIRST_BOOT_INCOMPLETE",
+        "message": "m",
+    }
+    fine = cluster.door.verdict
+    cluster.door.facts["gpu-0"]["cloud_init"] = "running"
+    cluster.door.verdict = lambda verb, node: (
+        [{**booting, "subject": node}]
+        if verb == "facts" and cluster.door.facts[node].get("cloud_init") == "running"
+        else fine(verb, node)
+    )
+    assert ready(cluster) == 2
+    assert "stopped at doctor" in cluster.read()
+    assert cluster.clock > 1_800_000_000 + 1800
+    cluster.on_sleep = lambda: cluster.door.facts["gpu-0"].update(cloud_init="done")
+    assert ready(cluster) == 0
+    assert "first boot is at work on gpu-0" in cluster.read()
+
+
+def test_ctrl_c_does_not_wait_for_the_nodes(cluster):
+    import os
+    import signal
+    import threading
+    import time
+
+    ended = threading.Event()
+    cluster.door.on_call = lambda verb, node: ended.wait(30)
+    threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+    began = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        run(cluster.session(parallel=4), GATES["access"])
+    assert time.monotonic() - began < 5
+    ended.set()

@@ -36,9 +36,14 @@ def a_bundle(tmp_path, text="import sys; print('entered', sys.argv[1])\n", tag=T
     )
 
 
-def enter(folder, bundle):
-    argv = python("enter", str(folder), bundle.id, bundle.tag, "facts")
-    return subprocess.run(argv, capture_output=True, text=True, check=False)
+def enter_argv(folder, bundle, verb):
+    words = python("enter", str(folder), bundle.id, bundle.tag, verb)
+    words[3] = words[3].replace("/run/feedline-node.lock", f"{folder}.lock")
+    return words
+
+
+def enter(folder, bundle, verb="facts"):
+    return subprocess.run(enter_argv(folder, bundle, verb), capture_output=True, text=True, check=False)
 
 
 def unpack(folder, bundle, data=None):
@@ -200,3 +205,28 @@ def test_shards_are_the_same_bytes_every_time_and_made_once(tmp_path):
         python("shards", str(tmp_path / "a"), "2", "100000"), check=True, capture_output=True, text=True
     )
     assert "0 of them new" in again.stdout and (tmp_path / "a" / "shard-00000.bin").stat().st_mtime_ns == before
+
+
+@root_only
+def test_two_programs_that_measure_or_change_never_run_at_once_on_a_node(tmp_path):
+    text = "import sys\nprint('entered', flush=True)\nsys.stdin.read()\n"
+    bundle, folder = a_bundle(tmp_path, text), tmp_path / "opt" / "b"
+    unpack(folder, bundle)
+
+    def start(verb):
+        argv = enter_argv(folder, bundle, verb)
+        return subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    first = start("validate")
+    assert first.stdout.readline() == "entered\n"
+    second, asking = start("cache"), start("facts")
+    assert asking.stdout.readline() == "entered\n", "asking for facts disturbs nobody"
+    waiting = json.loads(second.stdout.readline())
+    assert waiting["text"] == f"waiting for validate (process {first.pid}) of an earlier run"
+    first.stdin.close()
+    while (line := second.stdout.readline()) != "entered\n":
+        assert json.loads(line)["type"] == "progress"
+    for process in (first, second, asking):
+        process.stdin.close()
+        process.stdout.close()
+        process.wait(5)
