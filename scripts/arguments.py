@@ -44,6 +44,7 @@ HELP = {
     "break-lock": "take the cluster's lock from whoever holds it",
     "again": "measure anew, even where an earlier answer still holds",
     "max-age": "hours for which an earlier answer holds",
+    "wipe": "local disks whose content nobody needs, comma-separated: /dev/nvme0n1,…",
     "source": "the folder on the ingest node to ingest",
     "dataset": "the data set's name (default: the one in the settings)",
     "cap-mbps": "limit the upload to this many megabits per second",

@@ -17,7 +17,7 @@ def ready(arguments: Arguments, source: str = "", dataset: str = "", again: bool
     from scripts.ingest import options
     from scripts.verdict_of import with_session
 
-    gate_options = {"ingest": options(source, dataset)}
+    gate_options = {"ingest": options(source, dataset), "cache": {"again": True} if again else {}}
     return with_session(
         arguments, lambda session: get_ready(session, gate_options, again=again, max_age_s=max_age * 3600)
     )

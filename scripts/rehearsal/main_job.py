@@ -37,7 +37,7 @@ def get_ready(stages: Stages, arguments: Arguments, *, again: bool) -> int:
         with stages.stage("a data set to ingest"):
             session.screen.say(f"   {source.make(session)}")
         with stages.stage("fab ready"):
-            options = {"ingest": {"source": source.FOLDER}}
+            options = {"ingest": {"source": source.FOLDER}, "cache": {"again": True} if again else {}}
             return chain.get_ready(session, options, again=again, max_age_s=MAX_AGE_S)
 
     return with_session(arguments, work)
