@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from scripts import chain
 from scripts.arguments import Arguments
@@ -37,7 +38,8 @@ def get_ready(stages: Stages, arguments: Arguments, *, again: bool) -> int:
         with stages.stage("a data set to ingest"):
             session.screen.say(f"   {source.make(session)}")
         with stages.stage("fab ready"):
-            options = {"ingest": {"source": source.FOLDER}, "cache": {"again": True} if again else {}}
+            ingest: dict[str, Any] = {"source": source.FOLDER}
+            options = {"ingest": ingest, "cache": {"again": True} if again else {}}
             return chain.get_ready(session, options, again=again, max_age_s=MAX_AGE_S)
 
     return with_session(arguments, work)

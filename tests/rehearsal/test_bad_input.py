@@ -75,3 +75,9 @@ def test_a_controller_that_does_not_run_is_said_with_how_to_start_it(rehearsed, 
     (tmp_path / "c.json").write_text(json.dumps(contract))
     said = complaint(rehearsed.fab("doctor", "--nodes", "gpu-0", "--contract", str(tmp_path / "c.json")))
     assert "the sandbox is not running" in said and "./run shell" in said
+
+
+def test_a_dry_run_shows_the_plan_and_changes_nothing(rehearsed):
+    said = rehearsed.fab_json("nvme", "--dry-run", "--yes", "--nodes", "gpu-0")
+    assert [step["argv"][0] for step in said["plans"]["gpu-0"]["steps"] if step["argv"]][0].startswith("mkfs")
+    assert rehearsed.sandbox("exec", "gpu-0", "--", "findmnt", "/mnt/resource", check=False).returncode == 1
