@@ -16,6 +16,7 @@ from typing import Any
 import yaml
 
 TARGET = Path("/var/cache/feedline-os-disk")
+DROP_INS = Path("/run/systemd/system")
 CACHES = ("file_cache", "block_cache", "xload", "preload")
 
 
@@ -60,6 +61,27 @@ def moved(text: str) -> str:
     return str(yaml.safe_dump(config, sort_keys=False))
 
 
+def unguard(unit: str, *, off: bool) -> None:
+    """Take a unit's start-up checks away, as somebody does who wants his own cache folder; or put them back."""
+    drop_in = DROP_INS / f"{unit}.d" / "50-feedline-fault.conf"
+    if off:
+        drop_in.parent.mkdir(parents=True, exist_ok=True)
+        drop_in.write_text("[Service]\nExecStartPre=\n")
+    else:
+        drop_in.unlink(missing_ok=True)
+    subprocess.run(["systemctl", "daemon-reload"], check=True)
+
+
+def settle(folder: Path, still: float = 2.0, within: float = 90.0) -> None:
+    """Wait until a cache folder has not grown for `still` s: a preload fills it in the background."""
+    deadline, grown_at, before = time.monotonic() + within, time.monotonic(), -1
+    while time.monotonic() < deadline and time.monotonic() - grown_at < still:
+        size = sum(path.stat().st_blocks for path in folder.rglob("*") if path.is_file())
+        if size != before:
+            before, grown_at = size, time.monotonic()
+        time.sleep(0.2)
+
+
 def restart(unit: str, point: str, within: float = 90.0) -> None:
     """Restart a mount's unit and wait until the mount answers. Exit with a message if that takes over `within` s."""
     subprocess.run(["systemctl", "restart", unit], check=True)
@@ -76,8 +98,11 @@ def main(order: dict[str, Any]) -> None:
     if not memory:
         sys.exit("no blobfuse2 mount with a --config-file and a systemd unit runs here: run `fab cache` first")
     for entry in memory:
+        unguard(entry["unit"], off=order["do"] == "move")
         Path(entry["config"]).write_text(entry["text"] if order["do"] == "restore" else moved(entry["text"]))
         restart(entry["unit"], entry["point"])
+    if order["do"] == "move":
+        settle(TARGET)
     print(json.dumps(memory))
 
 

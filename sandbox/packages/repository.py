@@ -75,15 +75,12 @@ def _real(binary: Path) -> Package:
 
 
 def _standin() -> Package:
-    files = [
-        (f"usr/lib/feedline-blobfuse2/{path.relative_to(STANDIN)}", path, 0o644)
-        for path in sorted(STANDIN.rglob("*.py"))
-        if "__pycache__" not in path.parts
-    ]
+    library, package = "usr/lib/feedline-blobfuse2", "sandbox/standins/blobfuse2"
+    files = [(f"{library}/{package}/{path.name}", path, 0o644) for path in sorted(STANDIN.glob("*.py"))]
     import mfusepy  # a pure Python binding of libfuse3, taken along as it is
 
-    files.append(("usr/lib/feedline-blobfuse2/mfusepy.py", Path(str(mfusepy.__file__)), 0o644))
-    files.append(("usr/bin/blobfuse2", STANDIN / "blobfuse2.sh", 0o755))
+    files.append((f"{library}/mfusepy.py", Path(str(mfusepy.__file__)), 0o644))
+    files.append(("usr/bin/blobfuse2", STANDIN / "blobfuse2", 0o755))
     return Package(
         "blobfuse2",
         f"{BLOBFUSE2_VERSION}+standin",
