@@ -46,7 +46,7 @@ class Validation:
             raise OperationError(
                 str(error), where=self.root, hint="validate with a data set of realistic size"
             ) from error
-        self.placement = Placement(measure.device_of(self.cache), measure.device_of("/"))
+        self.placement = Placement(self.cache, measure.device_of(self.cache), measure.device_of("/"))
         self.counter = measure.EndpointCounter(measure.addresses_of([self.account.blob_endpoint]))
 
     def _manifest(self) -> Manifest:

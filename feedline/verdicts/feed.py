@@ -60,8 +60,9 @@ class Leg:
 
 @dataclass(frozen=True)
 class Placement:
-    """Where the cache is: block devices (`7:3`) of the cache folder and of `/`, as the kernel names them."""
+    """Where the running daemon caches, and the block devices (`7:3`) of that folder and of `/`, as the kernel names them."""
 
+    cache_path: str
     cache_device: str
     os_device: str
 
@@ -80,7 +81,7 @@ def judge(
     """Given all legs of one node, return the verdicts: the harness, the cold leg's honesty, the placement, the judged
     feed."""
     verdicts = [_harness(workload, node, null), _cold(workload, mount, node, cold)]
-    verdicts.append(_placement(node, mount, warm, placement))
+    verdicts.append(_placement(node, warm, placement))
     moved = verdicts[-1].status is Status.FAIL
     honest = _honesty(node, warm, supply)
     verdicts.append(honest)
@@ -157,14 +158,14 @@ def _cold(workload: Workload, mount: Mount, node: str, cold: Leg | None) -> Verd
     )
 
 
-def _placement(node: str, mount: Mount, warm: Leg, placement: Placement) -> Verdict:
+def _placement(node: str, warm: Leg, placement: Placement) -> Verdict:
     share = warm.counters.ratio(warm.counters.os_disk) or 0.0
     same = placement.cache_device == placement.os_device
     bad = same or share >= OS_DISK_MAX
     told = (
-        f"{mount.cache} is on the OS disk ({placement.os_device})"
+        f"{placement.cache_path} is on the OS disk ({placement.os_device})"
         if same
-        else f"{mount.cache} is on its own device ({placement.cache_device})"
+        else f"{placement.cache_path} is on its own device ({placement.cache_device})"
     )
     return Verdict(
         "validate",

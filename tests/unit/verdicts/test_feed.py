@@ -23,7 +23,7 @@ NULL = Leg("null", Counters(0, 0, 0, 0, 2.0), au=0.99)
 COLD = Leg("cold", Counters(100 * MB, 101 * MB, 0, 0, 2.0))
 WARM = Leg("warm", Counters(200 * MB, 0, 200 * MB, 0, 2.5), au=0.97, data_wait=0.01)
 SUPPLY = Leg("supply", Counters(200 * MB, 0, 200 * MB, 0, 0.5))
-NVME = Placement("7:3", "7:2")
+NVME = Placement("/mnt/resource/cache", "7:3", "7:2")
 
 
 def verdicts(
@@ -85,7 +85,7 @@ def test_a_supply_below_the_requirement_fails() -> None:
 
 
 def test_a_cache_on_the_device_of_the_root_fails_whatever_the_numbers() -> None:
-    assert verdicts(placement=Placement("7:2", "7:2"))["cache device"].reason == "CACHE_ON_OS_DISK"
+    assert verdicts(placement=Placement("/var/cache", "7:2", "7:2"))["cache device"].reason == "CACHE_ON_OS_DISK"
 
 
 def test_an_os_disk_that_moves_the_bytes_betrays_a_cache_on_it() -> None:
