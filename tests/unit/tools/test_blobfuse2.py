@@ -2,7 +2,7 @@
 
 from feedline.tools.blobfuse2 import cache_path, config_file, version
 
-REAL = "Tue Dec  1 04:13:00 2026 : blobfuse2[1] : [] LOG_DEBUG [custom.go (54)]: initializePlugins: No plugins to load.\n"
+REAL = "Tue Dec  1 2026 : blobfuse2[1] : [] LOG_DEBUG [custom.go (54)]: initializePlugins: No plugins to load.\n"
 
 
 def test_the_version_is_found_behind_the_line_about_plugins() -> None:
