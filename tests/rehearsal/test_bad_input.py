@@ -1,8 +1,11 @@
 """What people get wrong: one message - what, where, what to do - exit 1, and nothing changed."""
 
 import json
+import subprocess
 
 import pytest
+
+from scripts.places import CHECKOUT
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -20,7 +23,15 @@ def test_a_wrong_stack_is_named(rehearsed):
 
 
 def test_a_stack_that_was_never_brought_up_is_told_to(rehearsed):
-    assert "run `pulumi up`" in complaint(rehearsed.fab("doctor", "--stack", "violating"))
+    def pulumi(*argv):
+        words = ["pulumi", "stack", *argv, "--non-interactive"]
+        subprocess.run(words, cwd=CHECKOUT, env=rehearsed.environment, check=True, capture_output=True)
+
+    pulumi("init", "never-up")
+    try:
+        assert "run `pulumi up`" in complaint(rehearsed.fab("doctor", "--stack", "never-up"))
+    finally:
+        pulumi("rm", "never-up", "--yes")  # its Pulumi.never-up.yaml too
 
 
 def test_an_unreachable_node_is_one_message_and_the_others_are_named_too(rehearsed, tmp_path):

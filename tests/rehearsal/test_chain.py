@@ -51,7 +51,7 @@ def test_the_evidence_holds_contract_facts_plans_counters_verdicts_and_no_secret
     assert {"contract.json", "report.txt", "facts/gpu-0.json", "plans/nvme-gpu-1.json"} <= names
     assert {f"verdicts/{gate}.json" for gate in GATES} <= names
     legs = json.loads((folder / "measurements/validate-gpu-0.json").read_text())["training-data"]
-    assert legs["cold"]["rx_bytes"] > 0 and legs["warm"]["cache_device_bytes"] > 0
+    assert legs["cold"]["rx_bytes"] > 0 and legs["NVMe-warm"]["cache_device_bytes"] > 0
     everything = b"".join(path.read_bytes() for path in folder.rglob("*") if path.is_file())
     assert b"eyJ" not in everything and b"sig=" not in everything
 
