@@ -86,9 +86,9 @@ def mount(arguments: list[str]) -> int:
         return listed()
     path = os.path.abspath(typed.path)
     if not os.path.isdir(path):
-        raise Refused(
-            f"mount directory does not exist [{path}]" if not os.path.exists(path) else "mount path is not a directory"
-        )
+        raise Refused("mount directory does not exist")
+    if os.listdir(path):
+        raise Refused("mount directory is not empty")
     raw = settings.load(typed.config_file)
     flags = {
         name: getattr(typed, name) == "true" or None
@@ -176,8 +176,6 @@ def listed() -> int:
     found = mounts()
     for number, path in enumerate(found, 1):
         print(f"{number} : {path}")
-    if not found:
-        print("No mounts found")
     return 0
 
 
@@ -187,12 +185,15 @@ def unmount(arguments: list[str]) -> int:
     parser.add_argument("path")
     parser.add_argument("-z", "--lazy", action="store_true")
     typed = parser.parse_args(arguments)
-    for path in mounts() if typed.path == "all" else [typed.path]:
+    paths = mounts() if typed.path == "all" else [typed.path]
+    if not paths:
+        print("Nothing to unmount")
+    for path in paths:
         done = subprocess.run(
             ["fusermount3", "-u", *(["-z"] if typed.lazy else []), path], capture_output=True, text=True, check=False
         )
         if done.returncode:
-            raise Refused(f"failed to unmount {path} [{done.stderr.strip()}]")
+            raise Refused(done.stderr.strip())
         print(f"Successfully unmounted {path}")
     return 0
 

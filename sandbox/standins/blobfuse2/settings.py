@@ -64,6 +64,11 @@ def load(path: str) -> Mapping[str, Any]:
 def resolve(mount: str, raw: Mapping[str, Any], flags: Mapping[str, Any]) -> Options:
     """Given the configuration and the flags that were typed (they win), return the options. Raise Refused."""
     components = [str(c) for c in raw.get("components") or ("libfuse", "file_cache", "attr_cache", "azstorage")]
+    if not isinstance(raw.get("preload", False), bool):
+        raise Refused(
+            "failed to unmarshal config [config error: unmarshalling [decoding failed due to the following error(s):\n\n"
+            "'preload' expected type 'bool', got unconvertible type 'map[string]interface {}']]"
+        )
     preload = bool(flags.get("preload") or raw.get("preload") or "xload" in components)
     _check_components(components, preload)
     cache = _section(raw, "xload") if preload else _section(raw, "file_cache")
@@ -83,6 +88,9 @@ def resolve(mount: str, raw: Mapping[str, Any], flags: Mapping[str, Any]) -> Opt
     with_storage = "azstorage" in components
     if with_storage:
         _check_storage(storage)
+        if storage.get("use-http") or str(storage.get("endpoint", "")).startswith("http://"):
+            plain = "authorized requests are not permitted for non-TLS protected (https) endpoints"
+            raise Refused(_pipeline(f"failed to authenticate azstorage credentials with error [{plain}]"))
     account = str(storage.get("account-name", ""))
     return Options(
         mount=mount,
@@ -142,7 +150,7 @@ def _check_components(components: list[str], preload: bool) -> None:
             raise Refused(_pipeline(f"config error in Pipeline [component {name} not registered]"))
     if "file_cache" in components and "block_cache" in components:
         raise Refused("invalid pipeline components [mount: file-cache and block-cache cannot be used together]")
-    if "block_cache" in components:
+    if "block_cache" in components and not preload:
         raise Refused("block_cache is not available in Feedline's stand-in for BlobFuse2: use file_cache or preload")
     ranks = [COMPONENTS.index(name) for name in components]
     if ranks != sorted(ranks):
@@ -158,7 +166,7 @@ def _check_storage(storage: Mapping[str, Any]) -> None:
             raise Refused(_pipeline(f"config error in azstorage [{what} not provided]"))
     mode = str(storage.get("mode") or ("msi" if storage.get("appid") else "key")).lower()
     if mode not in ("msi", "key", "sas", "spn", "azcli", "workloadidentity"):
-        raise Refused(_pipeline("config error in azstorage [invalid auth mode]"))
+        raise Refused(_pipeline("config error in azstorage [invalid auth type]"))
     if mode != "msi":
         raise Refused(
             _pipeline(f"config error in azstorage [auth mode {mode} is not available in Feedline's stand-in: use msi]")

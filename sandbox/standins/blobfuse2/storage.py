@@ -22,7 +22,8 @@ VERSION = "2021-12-02"
 IMDS = "http://169.254.169.254/metadata/identity/oauth2/token"
 RESOURCE = "https://storage.azure.com"
 REFRESH_S = 300.0
-TRIES, PAUSE_S = 5, 0.5
+TRIES, PAUSE_S, LONGEST_PAUSE_S = 6, 4.0, 60.0
+"""max-retries 5, retry-backoff-sec 4 and max-retry-delay-sec 60, the real defaults: a mount tries for minutes."""
 TIMEOUT_S = 60.0
 AGAIN = (429, 500, 502, 503, 504)
 
@@ -82,9 +83,7 @@ class Token:
             with opener.open(request, timeout=TIMEOUT_S) as answer:
                 body = json.load(answer)
         except urllib.error.HTTPError as error:
-            raise StorageError(
-                0, "ManagedIdentityCredential: the requested identity isn't assigned to this resource"
-            ) from error
+            raise StorageError(0, "the requested identity isn't assigned to this resource") from error
         except (OSError, ValueError) as error:
             raise StorageError(0, f"ManagedIdentityCredential: {error}") from error
         self._value, self._until = body["access_token"], float(body["expires_on"])
@@ -170,7 +169,7 @@ class Container:
         last = StorageError(0, "not tried")
         for attempt in range(TRIES):
             if attempt:
-                time.sleep(PAUSE_S * 2**attempt)
+                time.sleep(min(PAUSE_S * 2 ** (attempt - 1), LONGEST_PAUSE_S))
             try:
                 status, answer, data = self._once(method, path, body, headers or {})
             except (OSError, http.client.HTTPException) as error:
