@@ -66,7 +66,8 @@ def resolve(mount: str, raw: Mapping[str, Any], flags: Mapping[str, Any]) -> Opt
     components = [str(c) for c in raw.get("components") or ("libfuse", "file_cache", "attr_cache", "azstorage")]
     if not isinstance(raw.get("preload", False), bool):
         raise Refused(
-            "failed to unmarshal config [config error: unmarshalling [decoding failed due to the following error(s):\n\n"
+            "failed to unmarshal config "
+            "[config error: unmarshalling [decoding failed due to the following error(s):\n\n"
             "'preload' expected type 'bool', got unconvertible type 'map[string]interface {}']]"
         )
     preload = bool(flags.get("preload") or raw.get("preload") or "xload" in components)
