@@ -28,6 +28,7 @@ NOT_REHEARSED = (
     "Azure's capacity, quota and service limits",
     "NTP (the nodes share this machine's clock)",
 )
+STANDIN = "BlobFuse2 itself (its stand-in ran; FEEDLINE_BLOBFUSE2=/path names the real program)"
 SIMULATED = (
     "Azure Resource Manager, RBAC decisions and their delay, managed identities and IMDS tokens",
     "the storage service (Azurite behind an authorizer), private endpoints and their DNS",
@@ -70,7 +71,8 @@ def notes(contract: Contract, cache_program: str = "") -> list[tuple[str, tuple[
     if not contract.is_sandbox:
         return []
     simulated = (*SIMULATED, f"BlobFuse2: {cache_program}") if cache_program else SIMULATED
-    return [("SIMULATED", simulated), ("NOT REHEARSED", NOT_REHEARSED)]
+    real = () if "stand-in" not in cache_program else (STANDIN,)
+    return [("SIMULATED", simulated), ("NOT REHEARSED", (*real, *NOT_REHEARSED))]
 
 
 def _notes(contract: Contract, cache_program: str) -> list[str]:

@@ -1,4 +1,4 @@
-from feedline.render.report import NOT_REHEARSED, notes, rows, text
+from feedline.render.report import NOT_REHEARSED, STANDIN, notes, rows, text
 from feedline.verdict import Status, Verdict
 from feedline.verdicts.cluster import GATES, GateResult, cluster_status, complete, gate_status
 
@@ -65,9 +65,11 @@ def test_a_gate_where_everything_was_simulated_was_not_measured():
 
 
 def test_the_screen_of_a_rehearsal_names_what_it_cannot_show(sandbox_contract):
-    shown = text(sandbox_contract, [result(verdict(), gate=gate) for gate in GATES], at=0, cache_program="stand-in 1.0")
+    shown = text(
+        sandbox_contract, [result(verdict(), gate=gate) for gate in GATES], at=0, cache_program="2.5.6 (the stand-in)"
+    )
     assert shown.startswith("Cluster small (sandbox, eastus), 1970-01-01T00:00:00Z\nSANDBOX - ")
-    assert "Cluster verdict: PASS" in shown and "BlobFuse2: stand-in 1.0" in shown
+    assert "Cluster verdict: PASS" in shown and "BlobFuse2: 2.5.6 (the stand-in)" in shown and STANDIN in shown
     assert all(item in shown for item in NOT_REHEARSED)
 
 
