@@ -21,6 +21,7 @@ from feedline.plan import Plan
 from feedline.plans.ingest import Facts, Found, fingerprint, plan
 from feedline.verdict import Verdict
 from feedline.verdicts.ingest import judge, not_ingested
+from node.apply import confirmed, note
 from node.copy import Copy
 
 if TYPE_CHECKING:
@@ -92,9 +93,9 @@ class Ingest:
         for step in steps.steps:
             started = time.monotonic()
             self._step(step.argv, found)
-            applied.append(
-                {"why": step.why, "argv": list(step.argv), "rc": 0, "seconds": round(time.monotonic() - started, 3)}
-            )
+            seconds = round(time.monotonic() - started, 3)
+            applied.append({"why": step.why, "argv": list(step.argv), "rc": 0, "seconds": seconds})
+            note("ingest", str(self.options.get("operator", "")), applied[-1])
         return applied
 
     def _step(self, argv: tuple[str, ...], found: tuple[Found, ...]) -> None:
@@ -196,13 +197,7 @@ def run(request: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
     facts = ingest.facts()
     todo = plan(facts, ingest.dataset, cap_mbps=float(ingest.options.get("cap_mbps", 0)))
     applied: list[dict[str, Any]] = []
-    if request.get("apply"):
-        if todo.digest != request["apply"]:
-            raise OperationError(
-                "the node changed since the plan was shown; nothing was done",
-                where=ingest.node.name,
-                hint="run `fab ingest` again",
-            )
+    if confirmed(request, todo, ingest.node.name):
         applied = ingest.execute(todo, facts.found)
         facts = ingest.facts()
     sealed = facts.sealed_fingerprint is not None
