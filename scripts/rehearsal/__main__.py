@@ -38,10 +38,14 @@ def main(argv: list[str]) -> int:
             main_job.make_cluster(stages, screen, pulumi_state(places.checkout))
         return main_job.get_ready(stages, arguments, again=options.again)
 
-    try:
-        return guarded("./run rehearsal", work)
-    finally:
-        stages.show()
+    def alone() -> int:
+        with stages.alone(places.home / "rehearsal.lock"):
+            try:
+                return work()
+            finally:
+                stages.show()
+
+    return guarded("./run rehearsal", alone)
 
 
 if __name__ == "__main__":

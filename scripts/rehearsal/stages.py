@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import subprocess
 import sys
@@ -16,6 +17,8 @@ from scripts.places import Places
 from scripts.screen import Screen
 
 TAIL = 20
+WITH_US = ("setpriv", "--pdeathsig", "KILL")
+"""Programs die with the rehearsal: a `pulumi up` that outlives a killed one would write into the next one's cloud."""
 
 
 class Stages:
@@ -46,7 +49,7 @@ class Stages:
         log.parent.mkdir(parents=True, exist_ok=True)
         with log.open("wb") as out:
             done = subprocess.run(
-                list(argv),
+                [*WITH_US, *argv],
                 cwd=self.checkout,
                 env=os.environ,
                 stdin=subprocess.DEVNULL,
@@ -66,6 +69,22 @@ class Stages:
         """Given a name for the log and a command of the sandbox, run it and return what it said."""
         argv = [sys.executable, "-m", "sandbox", f"--checkout={self._home}", *arguments]
         return self.run(name, argv, hint=hint)[1]
+
+    @contextmanager
+    def alone(self, lock: Path) -> Iterator[None]:
+        """Given a lock file, wait until no other rehearsal of this checkout runs, and keep others waiting meanwhile."""
+        lock.parent.mkdir(parents=True, exist_ok=True)
+        with lock.open("a+") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                file.seek(0)
+                self._screen.say(f"waiting for the rehearsal that is running already (process {file.read().strip()})")
+                fcntl.flock(file, fcntl.LOCK_EX)
+            file.truncate(0)
+            file.write(f"{os.getpid()}\n")
+            file.flush()
+            yield
 
     def show(self) -> None:
         """Print the time of each stage."""

@@ -1,7 +1,11 @@
 import io
 import os
+import subprocess
 import sys
+import threading
+import time
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 from rich.console import Console
@@ -142,3 +146,51 @@ def test_the_sandboxs_state_is_emptied_and_its_way_in_follows_its_home(tmp_path)
     for name in ("FEEDLINE_ARM_SOCKET", "FEEDLINE_SSH_PROXY_COMMAND"):
         assert there[name] != here[name]
     assert there["FEEDLINE_SSH_PROXY_COMMAND"].endswith("%h %p")
+
+
+def test_a_program_dies_with_the_rehearsal_that_started_it(tmp_path):
+    code = (
+        "import sys; from pathlib import Path; from scripts.places import CHECKOUT, Places\n"
+        "from scripts.rehearsal.stages import Stages; from scripts.screen import Screen\n"
+        "home = Path(sys.argv[1])\n"
+        "Stages(Places(CHECKOUT, home), home, Screen()).run('child', ['sh', '-c', 'echo $$ > pid; exec sleep 60'])\n"
+    ).replace("echo $$ > pid", f"echo $$ > {tmp_path}/pid")
+    rehearsal = subprocess.Popen([sys.executable, "-c", code, str(tmp_path)], cwd=CHECKOUT)
+    deadline = time.monotonic() + 10
+    while not (tmp_path / "pid").exists() or not (tmp_path / "pid").read_text().strip():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    child = int((tmp_path / "pid").read_text())
+    rehearsal.kill()
+    rehearsal.wait()
+    while Path(f"/proc/{child}").exists() and "Z" not in Path(f"/proc/{child}/stat").read_text().split()[2]:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def test_a_second_rehearsal_waits_for_the_first_and_says_so(stages, tmp_path):
+    lock = tmp_path / "lock"
+    holder = subprocess.Popen(
+        [
+            sys.executable,
+            "-c",
+            f"import fcntl,sys; f=open({str(lock)!r},'w'); fcntl.flock(f,2); print('held',flush=True); sys.stdin.read()",
+        ],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert holder.stdout.readline() == "held\n"
+    entered = threading.Event()
+
+    def second():
+        with stages.alone(lock):
+            entered.set()
+
+    threading.Thread(target=second, daemon=True).start()
+    assert not entered.wait(0.3)
+    holder.stdin.close()
+    holder.stdout.close()
+    holder.wait()
+    assert entered.wait(5)
+    assert lock.read_text() == f"{os.getpid()}\n"
