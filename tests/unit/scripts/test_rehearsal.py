@@ -174,7 +174,7 @@ def test_a_second_rehearsal_waits_for_the_first_and_says_so(stages, tmp_path):
         [
             sys.executable,
             "-c",
-            f"import fcntl,sys; f=open({str(lock)!r},'w'); fcntl.flock(f,2); print('held',flush=True); sys.stdin.read()",
+            f"import fcntl; f=open({str(lock)!r},'w'); fcntl.flock(f,2); print('held',flush=True); input()",
         ],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
