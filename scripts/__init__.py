@@ -2,7 +2,7 @@
 
 from invoke import Collection
 
-from scripts import access, cache, doctor, handoff, ingest, nvme, ready, validate
+from scripts import access, cache, doctor, handoff, ingest, nvme, ready, size, validate
 
 ns = Collection("feedline")
 for _task in (
@@ -14,5 +14,6 @@ for _task in (
     validate.validate,
     handoff.handoff,
     ready.ready,
+    size.size,
 ):
     ns.add_task(_task)

@@ -71,6 +71,7 @@ class Runner:
         self._way = Way(contract, key, places.known_hosts(contract.cluster))
         self._links: dict[str, Link] = {}
         self._bundles: dict[str, bundle.Bundle] = {}
+        self._archives: dict[str, bytes] = {}
         self._guard = threading.Lock()
         self._tags_file = places.state(contract.cluster) / "pythons.json"
         self._tags: dict[str, str] = json.loads(self._tags_file.read_text()) if self._tags_file.exists() else {}
@@ -153,7 +154,8 @@ class Runner:
     def _send(self, node: Node, link: Link, progress: Progress) -> None:
         made = self._bundle_for(node, progress)
         assert made is not None
-        archive = made.archive()
+        with self._guard:  # packed once, however many nodes wait for it
+            archive = self._archives.get(made.id) or self._archives.setdefault(made.id, made.archive())
         progress({"text": f"sending the node program, {len(archive) / 1e6:.1f} MB (once)"})
         finished = link.execute(remote.argv("unpack", (made.folder, made.id)), archive, lambda line: None)
         if finished.code:

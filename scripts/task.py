@@ -20,13 +20,14 @@ from scripts.places import Places
 INTERRUPTED = 130
 
 
-def runbook(*, changes: bool) -> Callable[[Callable[..., int]], Task]:
+def runbook(*, changes: bool, locks: bool = False) -> Callable[[Callable[..., int]], Task]:
     """Given a function `(arguments, **own options) -> exit code`, return the Fabric task that has the common options
     too."""
 
     def decorate(body: Callable[..., int]) -> Task:
         own = list(inspect.signature(body).parameters.values())[1:]
-        options = [f for f in fields(Arguments) if changes or f.name not in CHANGING]
+        left_out = () if changes else tuple(name for name in CHANGING if not (locks and name == "break_lock"))
+        options = [f for f in fields(Arguments) if f.name not in left_out]
         common = [inspect.Parameter(f.name, inspect.Parameter.KEYWORD_ONLY, default=f.default) for f in options]
 
         def run(context: Context, **given: Any) -> None:

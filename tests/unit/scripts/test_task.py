@@ -3,6 +3,7 @@ import subprocess
 import sys
 
 import pytest
+from invoke import Context, Exit
 
 from feedline.errors import CheckError, OperationError
 from scripts import ns
@@ -55,7 +56,8 @@ def test_only_tasks_that_change_something_offer_yes_and_dry_run():
 
     for name in ("ingest", "nvme", "cache", "ready"):
         assert {"yes", "dry_run", "break_lock"} <= options(name)
-    for name in ("doctor", "access", "validate", "handoff"):
+    assert "break_lock" in options("validate"), "it measures under the lock"
+    for name in ("doctor", "access", "validate", "handoff", "size"):
         assert not {"yes", "dry_run"} & options(name)
     assert {"stack", "contract", "nodes", "role", "parallel", "identity", "json"} <= options("doctor")
     assert {"source", "dataset"} <= options("ingest")
@@ -87,3 +89,18 @@ def test_a_clusters_name_never_leads_out_of_its_folder(tmp_path):
     for name in ("../../etc", "/etc", "", "a/b"):
         assert places.state(name).parent == tmp_path / ".feedline" / "state"
         assert places.evidence(name).parent == tmp_path / "evidence"
+
+
+def test_size_shows_the_feed_plan_and_says_no_when_it_starves(cluster, tmp_path, capsys):
+    from scripts.size import size
+
+    for starved, code in ((False, 0), (True, 2)):
+        plan = {"now": {"message": "86 MB/s required", "starved": starved}, "at_10x": {"message": "860 MB/s required"}}
+        (tmp_path / "c.json").write_text(json.dumps({**cluster.contract.as_dict(), "feed_plan": plan}))
+        if code:
+            with pytest.raises(Exit) as ended:
+                size.body(Context(), contract=str(tmp_path / "c.json"))
+            assert ended.value.code == code
+        else:
+            size.body(Context(), contract=str(tmp_path / "c.json"))
+        assert "now: 86 MB/s required\nat ten times the data: 860 MB/s" in capsys.readouterr().out
