@@ -36,7 +36,7 @@ def get_ready(session: Session, options: Mapping[str, Mapping[str, Any]], *, aga
         if earlier is None and name != "doctor":
             session.evidence.keep()
         if results[-1].status is not Status.PASS:
-            code = finish(session, results)
+            code = finish(session, results, extra={"handed_off": False, "stopped_at": name})
             session.screen.say(f"stopped at {name}: {results[-1].status}. Nothing after it was started.", "bold red")
             return code
     return _hand_over(session, results)
