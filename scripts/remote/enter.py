@@ -64,7 +64,7 @@ def be_alone(verb: str) -> None:
                 print(json.dumps({"type": "error", "what": what, "where": "", "hint": hint}), flush=True)
                 sys.exit(1)
             print(json.dumps({"type": "progress", "text": f"waiting for {other} of an earlier run"}), flush=True)
-            time.sleep(1)
+            time.sleep(0.5)
 
 
 def main() -> None:

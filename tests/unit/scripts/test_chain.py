@@ -4,6 +4,7 @@ import tarfile
 import pytest
 
 from feedline.errors import OperationError
+from scripts import chain
 from scripts.chain import get_ready, hand_off
 from scripts.gate import GATES, Shown, run
 
@@ -258,7 +259,8 @@ def test_evidence_holds_contract_facts_plans_measurements_and_verdicts(cluster):
     } <= names
 
 
-def test_ready_waits_for_the_first_boot_and_not_for_ever(cluster):
+def test_ready_waits_for_the_first_boot_and_not_for_ever(cluster, monkeypatch):
+    monkeypatch.setattr(chain, "FIRST_BOOT_PAUSE_S", 500.0)
     booting = {
         "gate": "doctor",
         "check": "cloud-init",
