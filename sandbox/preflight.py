@@ -47,9 +47,7 @@ def search_path() -> str:
 def problems(tools: Tools) -> list[str]:
     """Given the named tools, return what keeps a sandbox from running here; an empty list means nothing does."""
     if platform.system() != "Linux":
-        return [
-            f"a sandbox needs Linux namespaces and this is {platform.system()}: use a Debian or Ubuntu VM"
-        ]
+        return [f"a sandbox needs Linux namespaces and this is {platform.system()}: use a Debian or Ubuntu VM"]
     found = []
     if os.geteuid() != 0:
         found.append("a sandbox needs root (namespaces, loop devices, mounts): run it with sudo")
