@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import difflib
 import ipaddress
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from feedline import checks
 from feedline.catalog.nd_series import SIZES
 from feedline.catalog.regions import PAIRS
 from feedline.catalog.workloads import PROFILES, generation
 from feedline.contract import Workload
 from feedline.errors import SettingsError
-from feedline.schema import Check, build, key
+from feedline.schema import build, key
 
 ENVIRONMENTS = ("dev", "staging", "prod", "sandbox")
 ACCESS = ("vpn", "jump", "bastion", "command")
@@ -24,46 +23,19 @@ MODES = ("preload", "file_cache")
 SANDBOX_SUBSCRIPTION = "00000000-0000-0000-0000-0000feed11e0"
 """No real subscription has this id; a program refuses it outside the sandbox, and any other inside."""
 
-RDMA_RESERVED = "172.16.0.0/16"
-"""The RDMA network of ND sizes uses it: a VNet that overlaps loses InfiniBand (setup-infiniband.md, 2026-09-25)."""
-
-
-def _one_of(*values: str) -> Check:
-    return lambda value: "" if value in values else f"is not one of {', '.join(values)}"
-
-
-def _matches(pattern: str, hint: str) -> Check:
-    return lambda value: "" if re.fullmatch(pattern, value) else f"is not valid (hint: {hint})"
-
-
-def _between(low: float, high: float, hint: str) -> Check:
-    return lambda value: "" if low <= value <= high else f"is not {low:g}..{high:g} ({hint})"
-
-
-def _cidr(value: str) -> str:
-    try:
-        network = ipaddress.IPv4Network(value)
-    except ValueError as error:
-        return f"is not a network prefix: {error}"
-    if network.prefixlen > 20:
-        return "is too small (hint: /20 or larger; nodes, endpoints and ingest get a /24 each)"
-    if network.overlaps(ipaddress.IPv4Network(RDMA_RESERVED)):
-        return f"overlaps {RDMA_RESERVED}, which the RDMA network of ND sizes uses (hint: 10.40.0.0/16)"
-    return "" if network.is_private else "is not a private network"
-
 
 @dataclass(frozen=True)
 class Network:
     """`feedline:network`"""
 
     cidr: str = key(
-        "Address space of the VNet; /20 or larger, private, not overlapping 172.16.0.0/16.", "10.40.0.0/16", _cidr
+        "Address space of the VNet; /20 or larger, private, not overlapping 172.16.0.0/16.", "10.40.0.0/16", checks.cidr
     )
     access: str = key(
         "How operators get in: `vpn` (direct), `jump` (ProxyJump by ingest-0), `bastion` (tunnel to it) or `command`"
         " (a ProxyCommand from FEEDLINE_SSH_PROXY_COMMAND; the sandbox's way).",
         "jump",
-        _one_of(*ACCESS),
+        checks.one_of(*ACCESS),
         "vpn",
     )
 
@@ -80,11 +52,11 @@ class Lake:
     account: str = key(
         "Name of the Data Lake Gen2 account; unique in all of Azure.",
         "feedlinedev01",
-        _matches(r"[a-z0-9]{3,24}", "3-24 of a-z and 0-9"),
+        checks.matches(r"[a-z0-9]{3,24}", "3-24 of a-z and 0-9"),
     )
-    redundancy: str = key("LRS, ZRS, or GRS where data may leave the region.", "ZRS", _one_of(*REDUNDANCY), "ZRS")
+    redundancy: str = key("LRS, ZRS, or GRS where data may leave the region.", "ZRS", checks.one_of(*REDUNDANCY), "ZRS")
     classification: str = key(
-        "What the data is: decides network, keys and retention.", "internal", _one_of(*CLASSES), "internal"
+        "What the data is: decides network, keys and retention.", "internal", checks.one_of(*CLASSES), "internal"
     )
 
 
@@ -95,16 +67,16 @@ class Nodes:
     count: int = key(
         "GPU nodes; 0 parks the cluster, the lake stays.",
         8,
-        _between(0, 300, "0 = parked; hint: 300 is the placement limit"),
+        checks.between(0, 300, "0 = parked; hint: 300 is the placement limit"),
     )
-    size: str = key("ND-series size from the catalogue.", "Standard_ND96isr_H100_v5", lambda v: _size(v))
+    size: str = key("ND-series size from the catalogue.", "Standard_ND96isr_H100_v5", checks.size)
     image: str = key(
         "Image as publisher:offer:sku:version; the version is pinned.",
-        "microsoft-dsvm:ubuntu-hpc:2204:22.04.2026071601",
-        lambda v: _image(v),
+        "microsoft-dsvm:ubuntu-hpc:2404:24.04.2026071601",
+        checks.image,
     )
     admin_user: str = key(
-        "The one login name.", "azureuser", _matches(r"[a-z][a-z0-9_-]{0,30}", "a-z, 0-9"), "azureuser"
+        "The one login name.", "azureuser", checks.matches(r"[a-z][a-z0-9_-]{0,30}", "a-z, 0-9"), "azureuser"
     )
     ssh_public_key: str = key("Public key of the operators; or use ssh_public_key_file.", "ssh-ed25519 AAAA…", None, "")
     ssh_public_key_file: str = key(
@@ -120,7 +92,7 @@ class Ingest:
     size: str = key(
         "VM size of the ingest and jump node.",
         "Standard_D16s_v5",
-        _matches(r"Standard_[A-Za-z0-9_]+", "Standard_…"),
+        checks.matches(r"Standard_[A-Za-z0-9_]+", "Standard_…"),
         "Standard_D16s_v5",
     )
 
@@ -132,7 +104,7 @@ class Packages:
     source: str = key(
         "apt source line of BlobFuse2 and AzCopy.",
         "deb [signed-by=/etc/apt/keyrings/feedline.asc] https://packages.microsoft.com/ubuntu/22.04/prod jammy main",
-        _matches(r"deb .+", "one `deb …` line"),
+        checks.matches(r"deb .+", "one `deb …` line"),
     )
     signing_key: str = key(
         "ASCII-armoured key that signs the source; written to /etc/apt/keyrings/feedline.asc.",
@@ -150,28 +122,30 @@ class Feed:
     profile: str = key(
         "A workload of the catalogue (unet3d, resnet50, cosmoflow) or `custom` with the numbers below.",
         "unet3d",
-        lambda v: _profile(v),
+        checks.profile,
     )
     dataset: str = key(
         "Name of the data set: its prefix in training-data.",
         "shards-v1",
-        _matches(r"[a-z0-9]([a-z0-9.-]{0,61}[a-z0-9])?", "a-z, 0-9, '.', '-'"),
+        checks.matches(r"[a-z0-9]([a-z0-9.-]{0,61}[a-z0-9])?", "a-z, 0-9, '.', '-'"),
     )
-    dataset_bytes: int = key("Its size in bytes.", 4_000_000_000_000, _between(1, 1e18, "bytes"))
+    dataset_bytes: int = key("Its size in bytes.", 4_000_000_000_000, checks.between(1, 1e18, "bytes"))
     mode: str = key(
         "How it is served: `preload` (all of it on NVMe before training) or `file_cache`.",
         "preload",
-        _one_of(*MODES),
+        checks.one_of(*MODES),
         "preload",
     )
-    record_bytes: int = key("custom: bytes of one sample.", 1_048_576, _between(0, 1e12, "bytes"), 0)
-    batch: int = key("custom: samples a step on one GPU.", 4, _between(0, 1e6, "samples"), 0)
-    compute_s: float = key("custom: seconds of work a step.", 0.42, _between(0, 3600, "seconds"), 0.0)
+    record_bytes: int = key("custom: bytes of one sample.", 1_048_576, checks.between(0, 1e12, "bytes"), 0)
+    batch: int = key("custom: samples a step on one GPU.", 4, checks.between(0, 1e6, "samples"), 0)
+    compute_s: float = key("custom: seconds of work a step.", 0.42, checks.between(0, 3600, "seconds"), 0.0)
     au_target: float = key(
-        "Least accelerator utilisation, 0..1; 0 = the profile's own.", 0.9, _between(0, 1, "a fraction"), 0.0
+        "Least accelerator utilisation, 0..1; 0 = the profile's own.", 0.9, checks.between(0, 1, "a fraction"), 0.0
     )
-    headroom: float = key("How much more than needed the storage must supply.", 1.2, _between(1, 10, "a factor"), 1.2)
-    loaders: int = key("Reader threads per GPU.", 4, _between(1, 64, "threads"), 4)
+    headroom: float = key(
+        "How much more than needed the storage must supply.", 1.2, checks.between(1, 10, "a factor"), 1.2
+    )
+    loaders: int = key("Reader threads per GPU.", 4, checks.between(1, 64, "threads"), 4)
     starving_is_accepted_because: str = key(
         "Deploy although the feed plan says it starves; the reason is kept.", "", None, ""
     )
@@ -181,11 +155,11 @@ class Feed:
 class Settings:
     """Everything one environment says. `location` and `subscription_id` come from azure-native's own configuration."""
 
-    environment: str = key("Which environment this is.", "dev", _one_of(*ENVIRONMENTS))
+    environment: str = key("Which environment this is.", "dev", checks.one_of(*ENVIRONMENTS))
     cluster: str = key(
         "Name of the cluster: part of every resource's name.",
         "feedline-dev",
-        _matches(r"[a-z][a-z0-9-]{1,30}[a-z0-9]", "a-z, 0-9, '-'"),
+        checks.matches(r"[a-z][a-z0-9-]{1,30}[a-z0-9]", "a-z, 0-9, '-'"),
     )
     network: Network = key("The network.", None)
     lake: Lake = key("The data lake.", None)
@@ -193,9 +167,9 @@ class Settings:
     packages: Packages = key("Where nodes get BlobFuse2 and AzCopy from.", None)
     feed: Feed = key("What the GPUs eat.", None)
     ingest: Ingest = key("The ingest and jump node.", None, None, Ingest())
-    location: str = key("azure-native:location.", "swedencentral", _matches(r"[a-z0-9]+", "swedencentral"), "")
+    location: str = key("azure-native:location.", "swedencentral", checks.matches(r"[a-z0-9]+", "swedencentral"), "")
     subscription_id: str = key(
-        "azure-native:subscriptionId.", SANDBOX_SUBSCRIPTION, _matches(r"[0-9a-f-]{36}", "a GUID"), ""
+        "azure-native:subscriptionId.", SANDBOX_SUBSCRIPTION, checks.matches(r"[0-9a-f-]{36}", "a GUID"), ""
     )
 
     @property
@@ -248,25 +222,6 @@ class Settings:
             raise SettingsError(problems, where=where, hint="every key is explained in docs/reference/settings.md")
         assert isinstance(settings, cls)
         return settings
-
-
-def _size(value: str) -> str:
-    if value in SIZES:
-        return ""
-    near = difflib.get_close_matches(value, SIZES, 1)
-    return f"is not in the catalogue (hint: {near[0] if near else ', '.join(SIZES)})"
-
-
-def _image(value: str) -> str:
-    parts = value.split(":")
-    if len(parts) != 4 or not all(parts):
-        return "is not publisher:offer:sku:version"
-    return "must pin a version, `latest` moves under a running cluster" if parts[3] == "latest" else ""
-
-
-def _profile(value: str) -> str:
-    known = sorted({name for name, _ in PROFILES} | {"custom"})
-    return "" if value in known else f"is not one of {', '.join(known)}"
 
 
 def _combinations(settings: Settings) -> list[str]:

@@ -77,27 +77,19 @@ def judge_presence(mount: Mount, manifest: Manifest | None, files: Mapping[str, 
     sparse = [e.path for e in there if files[e.path].allocated < e.size]
     unread = [e.path for e in there if not files[e.path].sha256]
     wrong = [e.path for e in there if files[e.path].sha256 and files[e.path].sha256 != e.sha256]
-    reason = (
-        "CACHE_INCOMPLETE"
-        if missing
-        else "CACHE_SPARSE"
-        if sparse
-        else "CACHE_WRONG_HASH"
-        if wrong
-        else "NOT_HASHED"
-        if unread
-        else "OK"
-    )
-    status = Status.PASS if reason == "OK" else Status.NOT_MEASURED if reason == "NOT_HASHED" else Status.FAIL
+    # The worst comes first; the first that holds any name is the reason.
+    found = {"CACHE_INCOMPLETE": missing, "CACHE_SPARSE": sparse, "CACHE_WRONG_HASH": wrong, "NOT_HASHED": unread}
+    reason = next((code for code, names in found.items() if names), "OK")
+    status = {"OK": Status.PASS, "NOT_HASHED": Status.NOT_MEASURED}.get(reason, Status.FAIL)
+    have = human_bytes(sum(files[e.path].allocated for e in there))
     told = [
-        f"{len(there) - len(sparse)} of {manifest.count} files, {human_bytes(sum(files[e.path].allocated for e in there))} allocated",
+        f"{len(there) - len(sparse)} of {manifest.count} files, {have} allocated",
         *_named("missing or short", missing),
         *_named("sparse", sparse),
         *_named("wrong SHA-256", wrong),
         *_named("not hashed", unread),
+        *(["every SHA-256 equal"] if reason == "OK" else []),
     ]
-    if reason == "OK":
-        told.append("every SHA-256 equal")
     evidence = {
         "missing": missing[:SHOWN],
         "sparse": sparse[:SHOWN],
