@@ -65,9 +65,9 @@ class Nodes:
     """`feedline:nodes`"""
 
     count: int = key(
-        "GPU nodes; 0 parks the cluster, the lake stays.",
+        "GPU nodes in one availability set; 0 parks the cluster, the lake stays.",
         8,
-        checks.between(0, 300, "0 = parked; hint: 300 is the placement limit"),
+        checks.between(0, 200, "0 = parked; hint: an availability set takes 200"),
     )
     size: str = key("ND-series size from the catalogue.", "Standard_ND96isr_H100_v5", checks.size)
     image: str = key(

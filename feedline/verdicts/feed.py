@@ -60,7 +60,7 @@ class Leg:
 
 @dataclass(frozen=True)
 class Placement:
-    """Where the running daemon caches, and the block devices (`7:3`) of that folder and of `/`, as the kernel names them."""
+    """Where the running daemon caches, and the block devices (`7:3`) of that folder and of `/`."""
 
     cache_path: str
     cache_device: str

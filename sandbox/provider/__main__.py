@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
 import signal
-import sys
+import threading
 from concurrent import futures
 from importlib.metadata import version
 
@@ -16,20 +15,22 @@ from sandbox.provider.arm import ArmClient
 from sandbox.provider.servicer import Provider
 
 MESSAGE_BYTES = 400 << 20  # the SDK's own limit
-PR_SET_PDEATHSIG = 1
+WATCH_S = 0.5
 
 
-def die_with_parent() -> None:
-    """Ask the kernel for SIGTERM when the engine dies, however it dies: kill -9 of `pulumi up` must not leave us
-    behind."""
-    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
-    if os.getppid() == 1:
-        sys.exit("the engine was gone before the plugin started")
+def watch_parent(stop: threading.Event) -> None:
+    """Set `stop` when the engine is gone, however it went: kill -9 of `pulumi up` must not leave us behind.
+
+    Polled, because the kernel's parent-death signal fires when the engine's *thread* ends that started us.
+    """
+    parent = os.getppid()
+    while os.getppid() == parent and not stop.wait(WATCH_S):
+        continue
+    stop.set()
 
 
 def main() -> None:
     """Serve until the engine cancels or dies."""
-    die_with_parent()
     provider = Provider(ArmClient(os.environ.get("FEEDLINE_ARM_SOCKET", "")), version("pulumi_azure_native"))
     limits = [("grpc.max_receive_message_length", MESSAGE_BYTES), ("grpc.max_send_message_length", MESSAGE_BYTES)]
     server = grpc.server(futures.ThreadPoolExecutor(max_workers=32), options=limits)
@@ -39,6 +40,7 @@ def main() -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: provider.stop.set())
     print(port, flush=True)
+    threading.Thread(target=watch_parent, args=(provider.stop,), daemon=True).start()
     provider.stop.wait()
     server.stop(grace=1).wait()
 
