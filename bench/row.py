@@ -27,7 +27,7 @@ class Measured:
 
 
 def compare(peers: dict[str, Callable[[], int]], *, before_each: Callable[[], object] = lambda: None) -> list[Measured]:
-    """Given peers (name → work that returns the bytes it did), run them in turn, `TRIALS` rounds; return their rates."""
+    """Given peers (name → work that returns the bytes it did), run them in turn, `TRIALS` times; return their rates."""
     rates: dict[str, list[float]] = {name: [] for name in peers}
     for _ in range(TRIALS):
         for name, work in peers.items():
