@@ -145,8 +145,10 @@ def _boot_steps(facts: Nvme) -> list[Step]:
     if not facts.tool_current:
         steps.append(Step.folder(TOOL_FOLDER, "what boots does not depend on the bundle sent last"))
         for part in ("feedline", "node"):
-            copy = ("cp", "--recursive", "--no-target-directory", f"{facts.bundle}/{part}", f"{TOOL_FOLDER}/{part}")
-            steps.append(Step.run(copy, f"copy {part} of the node program there"))
+            old, new = f"{TOOL_FOLDER}/{part}", f"{facts.bundle}/{part}"
+            # Whole, not merged: a module that is gone from the bundle must not stay behind.
+            steps.append(Step.run(("rm", "--recursive", "--force", old), f"take the old {part} away"))
+            steps.append(Step.run(("cp", "--recursive", "--no-target-directory", new, old), f"copy {part} there"))
     if not facts.unit_current:
         unit = f"/etc/systemd/system/{NVME_UNIT}"
         steps.append(

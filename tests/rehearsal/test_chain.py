@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from sandbox import client
+from sandbox.layout import Layout
 from scripts.places import CHECKOUT
 
 pytestmark = pytest.mark.timeout(600)
@@ -106,6 +108,21 @@ def test_a_reboot_breaks_the_verdicts_and_ready_measures_that_again(handed_off):
     done = handed_off.fab("ready", "--yes", within=420)
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
     assert "measured again: gpu-0: it was rebooted" in done.stdout
+
+
+def test_a_deallocation_empties_the_nvme_and_the_boot_unit_makes_it_again(handed_off):
+    socket = Layout.of(handed_off.home).arm_socket
+    for action in ("deallocate", "start"):
+        code, said = client.call(socket, "POST", f"/sandbox/nodes/gpu-1/{action}", timeout=120)
+        assert code == 200, said
+    deadline = time.monotonic() + 90
+    label = ("exec", "gpu-1", "--", "findmnt", "-no", "LABEL", "/mnt/resource")
+    while "feedlinenvme" not in handed_off.sandbox(*label, check=False).stdout:
+        assert time.monotonic() < deadline, "the NVMe was not made again at boot"
+        time.sleep(1)
+    done = handed_off.fab("ready", "--yes", within=420)
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
+    assert "measured again: gpu-1: it was rebooted" in done.stdout
 
 
 def test_fab_lists_its_tasks_in_half_a_second(handed_off):
