@@ -92,7 +92,7 @@ def collect(contract: Contract, name: str, client_id: str) -> NodeFacts:
         nvme_disks=len(list(Path("/dev/disk/azure/local/by-index").glob("*")))
         if Path("/dev/disk/azure/local").is_dir()
         else None,
-        nics=len([n for n in os.listdir("/sys/class/net") if n != "lo"]) if os.path.isdir("/sys/class/net") else None,
+        nics=_nics(),
         cores=os.cpu_count() or 0,
         memory_bytes=os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
         fuse=os.path.exists("/dev/fuse") and door.run(["fusermount3", "--version"]).ok,
@@ -196,6 +196,14 @@ def _gpus(unknown: dict[str, str]) -> int | None:
         unknown["gpus"] = (said.err or said.out).strip()[:200]
         return None
     return len(re.findall(r"^GPU \d+:", said.out, re.MULTILINE))
+
+
+def _nics() -> int | None:
+    """Front-end interfaces only: no InfiniBand, and no virtual function (enP…), whose bytes its eth device already counts."""
+    try:
+        return len([name for name in os.listdir("/sys/class/net") if name.startswith("eth")])
+    except OSError:
+        return None
 
 
 def _mountinfo(path: str) -> tuple[str, list[str]] | None:

@@ -238,6 +238,18 @@ def _hardware(contract: Contract, node: Node, facts: NodeFacts) -> Iterator[Verd
                 "an ephemeral OS disk takes whole NVMe disks; a lost GPU is a case for Azure: `fab cluster.replace`",
             )
     if contract.is_sandbox:
+        yield _simulated(node, "network interfaces", f"{facts.nics} here")
+    else:
+        yield _yes_no(
+            node,
+            "network interfaces",
+            bool(facts.nics),
+            "WRONG_COUNT",
+            f"{facts.nics} front-end interface",
+            "no front-end interface (eth*)",
+            "look at the VM's network interfaces in Azure",
+        )
+    if contract.is_sandbox:
         yield _simulated(node, "memory", "the machine's, not the node's")
     else:
         good = facts.memory_bytes >= size.memory_bytes * MEMORY_MIN
