@@ -199,7 +199,7 @@ def _gpus(unknown: dict[str, str]) -> int | None:
 
 
 def _nics() -> int | None:
-    """Front-end interfaces only: no InfiniBand, no virtual function (enP…), whose bytes its eth device counts already."""
+    """Front-end interfaces only: no InfiniBand, no virtual function (enP…), whose bytes its eth device counts."""
     try:
         return len([name for name in os.listdir("/sys/class/net") if name.startswith("eth")])
     except OSError:
