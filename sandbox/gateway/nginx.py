@@ -45,6 +45,7 @@ http {
   scgi_temp_path temp/scgi;
   server_tokens off;
   client_max_body_size 0;
+  underscores_in_headers on; # x-ms-meta-hdi_isfolder marks a folder; without this nginx drops it
   large_client_header_buffers 8 32k;
   keepalive_timeout 75s;
   keepalive_requests 1000000;
