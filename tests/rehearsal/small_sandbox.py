@@ -2,6 +2,7 @@
 
 import base64
 import os
+import shlex
 import subprocess
 import sys
 import time
@@ -88,7 +89,8 @@ class SmallSandbox:
 
     def ssh(self, node: str, command: str, check: bool = True, within: float = 60) -> str:
         """Run a command as the admin user through the way in; return its output."""
-        proxy = f"{sys.executable} -S -E {REPOSITORY}/sandbox/ssh_proxy.py {self.layout.dial_socket} %h %p"
+        relay = [sys.executable, "-S", "-E", str(REPOSITORY / "sandbox" / "ssh_proxy.py"), str(self.layout.dial_socket)]
+        proxy = f"{shlex.join(relay)} %h %p"
         hosts = self.checkout / "known_hosts"
         options = ["StrictHostKeyChecking=accept-new", f"UserKnownHostsFile={hosts}", f"ProxyCommand={proxy}"]
         flags = [word for option in options for word in ("-o", option)]

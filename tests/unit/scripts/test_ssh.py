@@ -127,7 +127,8 @@ def test_a_proxy_command_is_used_as_it_is(server, contract, key, tmp_path):
         "while d:=s.recv(65536): os.write(1,d)\n"
     )
     (tmp_path / "relay.py").write_text(relay)
-    command = f"{sys.executable} {tmp_path / 'relay.py'} {server.port} %h %p"
+    relay_argv = [sys.executable, str(tmp_path / "relay.py"), str(server.port)]
+    command = f"{shlex.join(relay_argv)} %h %p"
     through = replace(contract, ssh=replace(contract.ssh, via="command", command=command))
     link = Link(Way(through, key[1], tmp_path / "known"), through.node("gpu-0"))
     assert link.execute(["true"], b"", lambda line: None).code == 0
