@@ -69,7 +69,10 @@ def commands_of(context: Context, stage: str, pytest_args: Sequence[str]) -> lis
     if stage == "lint":
         return [(" ".join(words[:2]).strip(" ."), [str(programs / words[0]), *words[1:]]) for words in LINTERS]
     # pytest's exit code 5 (no test found) stays a failure: a tier that runs nothing proves nothing.
-    return [(f"tests/{stage}", [str(context.python), "-m", "pytest", f"tests/{stage}", *pytest_args])]
+    # Unit tests share nothing, so every core takes some; the other tiers share an engine or a sandbox.
+    spread = ["-n", "auto", "--dist", "loadfile"] if stage == "unit" else []
+    argv = [str(context.python), "-m", "pytest", f"tests/{stage}", *spread, *pytest_args]
+    return [(f"tests/{stage}", argv)]
 
 
 def _run_one(context: Context, stage: str, title: str, argv: list[str]) -> Outcome:
