@@ -10,11 +10,12 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Disk:
-    """A disk that may be local NVMe. `local` = reached from /dev/disk/azure/local or by model; `node` = has a block
-    node in /dev.
+    """A disk that may be local NVMe. `local` = reached from /dev/disk/azure/local and not of another model, or by
+    model; `node` = has a block node in /dev.
 
     `signature` is the file system or partition table found on it ("" = blank, None = could not be read); `label` its
-    label; `mounted` where it (or a part of it) is mounted, "" = nowhere; `bytes` its size.
+    label; `mounted` where it is in use, through a partition, RAID or LVM too ("" = nowhere); `bytes` its size;
+    `holder` the device the kernel has built on it (`/dev/md127`), "" = none.
     """
 
     path: str
@@ -25,13 +26,15 @@ class Disk:
     label: str
     mounted: str
     holds_root: bool
+    holder: str = ""
 
 
 @dataclass(frozen=True)
 class Nvme:
     """What the NVMe planner needs. `mounted_*` describe what is mounted at /mnt/resource ("" = nothing);
-    `mountpoint` is `missing`, `bare` or `protected` (immutable while nothing is mounted there); `unit_current` and
-    `tool_current` say whether the boot unit and the copy of this program that it runs are the ones of this bundle."""
+    `mountpoint` is `missing`, `bare` or `protected` (immutable, or of mode 000, while nothing is mounted there);
+    `attributes` = the file system below it knows immutable; `unit_current` and `tool_current` say whether the boot
+    unit and the copy of this program that it runs are the ones of this bundle."""
 
     disks: tuple[Disk, ...]
     mounted_source: str
@@ -42,6 +45,7 @@ class Nvme:
     unit_enabled: bool
     tool_current: bool
     bundle: str
+    attributes: bool
 
     def as_dict(self) -> dict[str, Any]:
         """Return the facts as JSON values."""

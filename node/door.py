@@ -15,6 +15,12 @@ ENVIRONMENT = {"PATH": PATH, "LC_ALL": "C", "HOME": "/root"}
 """A fixed environment: no variable of the caller changes what a tool answers, or as whom it works."""
 
 
+KILL_WAIT_S = 2.0
+
+_LEFT: list[subprocess.Popen[str]] = []
+"""Commands that could not be killed: kept, so that nobody waits for them when they are forgotten."""
+
+
 @dataclass(frozen=True)
 class Done:
     """A finished command. `rc` is its exit code; 127 = not installed, 124 = did not end in time."""
@@ -33,22 +39,36 @@ def run(argv: Sequence[str], *, timeout_s: float = 30.0, stdin: str = "") -> Don
     """Given an argv, run it as root and return what it said; a missing program or a timeout is an answer, not an
     exception."""
     try:
-        done = subprocess.run(
+        process = subprocess.Popen(
             list(argv),
-            input=stdin,
-            capture_output=True,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
             text=True,
             errors="replace",
-            timeout=timeout_s,
             env=ENVIRONMENT,
-            check=False,
         )
     except FileNotFoundError:
         return Done(127, "", f"{argv[0]}: not installed")
-    except subprocess.TimeoutExpired as late:
-        said = late.stderr.decode("utf-8", "replace") if isinstance(late.stderr, bytes) else (late.stderr or "")
-        return Done(124, "", f"{argv[0]}: did not end within {timeout_s:g} s {said}".strip())
-    return Done(done.returncode, done.stdout, done.stderr)
+    try:
+        out, err = process.communicate(stdin, timeout=timeout_s)
+    except subprocess.TimeoutExpired:
+        return Done(124, "", f"{argv[0]}: did not end within {timeout_s:g} s {_give_up(process)}".strip())
+    return Done(process.returncode, out, err)
+
+
+def _give_up(process: subprocess.Popen[str]) -> str:
+    """Kill a command that is late, and return what it had said.
+
+    One that waits inside the kernel for a stuck FUSE daemon cannot be killed: it is left alone. subprocess.run would
+    wait for it, and the answer "it hangs" would never be given (seen with statfs on such a mount).
+    """
+    process.kill()
+    try:
+        return process.communicate(timeout=KILL_WAIT_S)[1]
+    except subprocess.TimeoutExpired:
+        _LEFT.append(process)
+        return "and cannot be killed: it waits in the kernel"
 
 
 def read(path: str) -> str | None:

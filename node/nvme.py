@@ -12,17 +12,16 @@ from typing import Any
 
 from feedline.contract import Contract
 from feedline.errors import OperationError
-from feedline.facts import Disk, Nvme
+from feedline.facts import Nvme
 from feedline.names import NVME_UNIT, RESOURCE_DISK
 from feedline.plans import nvme as planner
 from feedline.render.units import TOOL_FOLDER, nvme_unit
+from feedline.tools import mountinfo
 from feedline.verdicts.nvme import judge
-from node import door
+from node import disks, door
 from node.apply import apply, confirmed
 
 BUNDLE = Path(__file__).resolve().parents[1]
-BY_INDEX = "/dev/disk/azure/local/by-index"
-MODEL = "Microsoft NVMe Direct Disk"
 
 
 def run(request: Mapping[str, Any], progress: Callable[..., None]) -> dict[str, Any]:
@@ -53,77 +52,39 @@ def run(request: Mapping[str, Any], progress: Callable[..., None]) -> dict[str, 
 
 def collect() -> Nvme:
     """Return what the planner needs to know."""
-    mounts = _mounts()
-    source, kind = next(((m[1], m[2]) for m in reversed(mounts) if m[0] == RESOURCE_DISK), ("", ""))
+    mounts = disks.mounts()
+    there = mountinfo.at(mounts, RESOURCE_DISK)
     unit = door.read(f"/etc/systemd/system/{NVME_UNIT}")
     return Nvme(
-        disks=tuple(_disk(path, mounts) for path in _candidates()),
-        mounted_source=source,
-        mounted_type=kind,
-        mountpoint=_mountpoint(bool(source)),
-        free_bytes=shutil.disk_usage(RESOURCE_DISK).free if source else 0,
+        disks=disks.collect(mounts),
+        mounted_source=there.source if there else "",
+        mounted_type=there.kind if there else "",
+        mountpoint=_mountpoint(mounted=there is not None),
+        free_bytes=shutil.disk_usage(RESOURCE_DISK).free if there else 0,
         unit_current=unit == nvme_unit(),
         unit_enabled=door.run(["systemctl", "is-enabled", NVME_UNIT]).out.strip() == "enabled"
         and door.run(["systemctl", "is-active", NVME_UNIT]).ok,
         tool_current=_digest(BUNDLE) == _digest(Path(TOOL_FOLDER)),
         bundle=str(BUNDLE),
+        attributes=_attributes(RESOURCE_DISK) is not None,
     )
 
 
-def _candidates() -> list[str]:
-    """Local disks by Azure's own names, else by model. Anything else is nobody's business here."""
-    named = sorted(os.path.realpath(path) for path in Path(BY_INDEX).glob("*"))
-    if named:
-        return named
-    models = ((path, door.read(str(path / "device" / "model")) or "") for path in Path("/sys/block").glob("nvme*"))
-    return sorted(f"/dev/{path.name}" for path, model in models if model.strip().startswith(MODEL))
-
-
-def _disk(path: str, mounts: list[tuple[str, str, str, str]]) -> Disk:
-    try:
-        facts = os.stat(path)
-    except OSError:
-        return Disk(path, True, False, 0, None, "", "", False)
-    device = f"{os.major(facts.st_rdev)}:{os.minor(facts.st_rdev)}"
-    root = os.stat("/").st_dev
-    tags = _signature(path)
-    return Disk(
-        path=path,
-        local=True,
-        node=stat.S_ISBLK(facts.st_mode),
-        bytes=int(door.run(["blockdev", "--getsize64", path]).out.strip() or 0),
-        signature=tags.get("TYPE", tags.get("PTTYPE", "")) if tags is not None else None,
-        label=(tags or {}).get("LABEL", ""),
-        mounted=next((m[0] for m in mounts if m[3] == device), ""),
-        holds_root=device == f"{os.major(root)}:{os.minor(root)}",
-    )
-
-
-def _signature(path: str) -> dict[str, str] | None:
-    """What blkid finds by probing (not from its cache); 2 = nothing there, None = the disk could not be read."""
-    said = door.run(["blkid", "--probe", "--output", "export", path])
-    if said.rc == 2:
-        return {}
-    return dict(line.split("=", 1) for line in said.out.splitlines() if "=" in line) if said.ok else None
-
-
-def _mounts() -> list[tuple[str, str, str, str]]:
-    """(mount point, source, type, major:minor) of every mount."""
-    found = []
-    for line in (door.read("/proc/self/mountinfo") or "").splitlines():
-        left, _, right = line.partition(" - ")
-        words, facts = left.split(), right.split()
-        found.append((words[4], facts[1], facts[0], words[2]))
-    return found
-
-
-def _mountpoint(mounted: bool) -> str:
+def _mountpoint(*, mounted: bool) -> str:
     if mounted:
         return "protected"  # what is below a mount cannot be seen, and need not be
     if not os.path.isdir(RESOURCE_DISK):
         return "missing"
-    said = door.run(["lsattr", "-d", RESOURCE_DISK])
-    return "protected" if said.ok and "i" in said.out.split()[0] else "bare"
+    closed = stat.S_IMODE(os.stat(RESOURCE_DISK).st_mode) == 0
+    return "protected" if closed or "i" in (_attributes(RESOURCE_DISK) or "") else "bare"
+
+
+def _attributes(path: str) -> str | None:
+    """The attributes of a folder, or of the nearest one above it that exists; None = its file system has none."""
+    while not os.path.isdir(path):
+        path = os.path.dirname(path)
+    said = door.run(["lsattr", "-d", path])
+    return said.out.split()[0] if said.ok and said.out.split() else None
 
 
 def _digest(root: Path) -> str:

@@ -11,7 +11,8 @@ from feedline.plan import Plan, Step
 from feedline.render.units import TOOL_FOLDER, nvme_unit
 from feedline.units import human_bytes
 
-ARRAY = "/dev/md/feedline"
+ARRAY_NAME = "feedline"
+ARRAY = f"/dev/md/{ARRAY_NAME}"
 CHUNK = "512K"
 XFS_MIN_BYTES = 300 * 2**20
 """mkfs.xfs refuses less (xfsprogs 5.19 and newer)."""
@@ -22,10 +23,17 @@ def plan(facts: Nvme, *, wipe: Collection[str] = ()) -> Plan:
 
     Raise OperationError when there is no local NVMe, or when a disk holds something that is not ours.
     """
+    unknown = sorted(set(wipe) - {disk.path for disk in usable(facts.disks)})
+    if unknown:
+        raise OperationError(
+            f"--wipe {','.join(unknown)}: no local NVMe disk",
+            where="nvme",
+            hint=f"there are: {', '.join(disk.path for disk in usable(facts.disks)) or 'none'}; others are never wiped",
+        )
     steps = [*disk_steps(facts, wipe=wipe), *_boot_steps(facts)]
     if not steps:
         return Plan(
-            nothing_because=f"{RESOURCE_DISK} is {facts.mounted_source} ({facts.mounted_type}), "
+            nothing_because=f"{RESOURCE_DISK} is {facts.mounted_source} ({facts.mounted_type}, label {NVME_LABEL}), "
             f"re-made at every boot by {NVME_UNIT}"
         )
     return Plan(tuple(steps))
@@ -35,7 +43,8 @@ def disk_steps(facts: Nvme, *, wipe: Collection[str] = ()) -> list[Step]:
     """Given the facts, return the steps on disks alone: what the boot unit does, too."""
     disks = usable(facts.disks)
     if facts.mounted_source:
-        if not any(disk.mounted == RESOURCE_DISK for disk in facts.disks) and facts.mounted_source != ARRAY:
+        # Not by the source's name: /dev/md/feedline is /dev/md127 there.
+        if not any(disk.mounted == RESOURCE_DISK for disk in disks):
             raise OperationError(
                 f"{RESOURCE_DISK} is {facts.mounted_source}, which is no local NVMe disk",
                 where="nvme",
@@ -49,7 +58,9 @@ def disk_steps(facts: Nvme, *, wipe: Collection[str] = ()) -> list[Step]:
             hint="the size has none, or an ephemeral OS disk took them (see /dev/disk/azure/local and disk models)",
         )
     _refuse_foreign(disks, wipe)
-    cleared = [
+    held = sorted({d.holder for d in disks if d.path in wipe and d.holder.startswith("/dev/md")})
+    cleared = [Step.run(("mdadm", "--stop", array), f"stop {array}, which holds the disks") for array in held]
+    cleared += [
         Step.run(("wipefs", "--all", d.path), f"wipe {d.path} ({d.signature})", destroys=d.path)
         for d in disks
         if d.path in wipe
@@ -87,15 +98,28 @@ def _refuse_foreign(disks: Sequence[Disk], wipe: Collection[str]) -> None:
 
 
 def _ours(disk: Disk) -> bool:
-    return disk.label == NVME_LABEL or (disk.signature == "linux_raid_member" and disk.label.endswith("feedline"))
+    """A file system with our label, or a member of our array: mdadm labels it `feedline` or `<host>:feedline`."""
+    if disk.signature == "linux_raid_member":
+        return disk.label.rpartition(":")[2] == ARRAY_NAME
+    return disk.label == NVME_LABEL
 
 
 def _device(disks: Sequence[Disk], wipe: Collection[str]) -> tuple[str, list[Step]]:
     """Return the device to mount and the steps that make its file system."""
     fresh = [d for d in disks if not d.signature or d.path in wipe]
-    if len(disks) == 1:
-        return disks[0].path, [_mkfs(disks[0].path, disks[0].bytes)] if fresh else []
     paths = [disk.path for disk in disks]
+    # One disk wants a file system, several want members of one array: what another number of disks left is refused.
+    if not fresh and any((disk.signature == "linux_raid_member") == (len(disks) == 1) for disk in disks):
+        held = ", ".join(f"{disk.path} ({disk.signature})" for disk in disks)
+        raise OperationError(
+            f"made for another number of disks: {held}",
+            where="nvme",
+            hint=f"make them anew: fab nvme --wipe {','.join(paths)}",
+        )
+    if len(disks) == 1:
+        return paths[0], [_mkfs(paths[0], disks[0].bytes)] if fresh else []
+    if not fresh and len({disk.holder for disk in disks}) == 1 and disks[0].holder:
+        return disks[0].holder, []  # udev has put it together already
     if not fresh:
         return ARRAY, [Step.run(("mdadm", "--assemble", ARRAY, *paths), f"assemble the RAID 0 of {len(paths)} disks")]
     if len(fresh) < len(disks):
@@ -110,7 +134,7 @@ def _device(disks: Sequence[Disk], wipe: Collection[str]) -> tuple[str, list[Ste
         "mdadm",
         "--create",
         ARRAY,
-        "--name=feedline",
+        f"--name={ARRAY_NAME}",
         "--level=0",
         f"--chunk={CHUNK}",
         f"--raid-devices={len(paths)}",
@@ -134,8 +158,11 @@ def _mountpoint(facts: Nvme) -> list[Step]:
     """While nothing is mounted there nobody may write there: the OS disk would fill unseen."""
     steps = [Step.folder(RESOURCE_DISK, "the mount point")] if facts.mountpoint == "missing" else []
     if facts.mountpoint != "protected":
+        why = "nothing can be written to the bare mount point on the OS disk"
         steps.append(
-            Step.run(("chattr", "+i", RESOURCE_DISK), "nothing can be written to the bare mount point on the OS disk")
+            Step.run(("chattr", "+i", RESOURCE_DISK), why)
+            if facts.attributes
+            else Step.folder(RESOURCE_DISK, f"{why}, except by root", mode=0o000)
         )
     return steps
 

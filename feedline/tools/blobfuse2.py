@@ -38,3 +38,20 @@ def config_file(argv: list[str]) -> str | None:
         if word == "--config-file" and index + 1 < len(argv):
             return argv[index + 1]
     return None
+
+
+def max_bytes(config: str) -> int | None:
+    """Given a configuration's text, return the file cache's size limit in bytes, or None when it sets none."""
+    found = re.search(r"^\s+max-size-mb:\s*(\d+)\s*$", config, re.MULTILINE)
+    return int(found.group(1)) * 2**20 if found else None
+
+
+def fuse_version(text: str) -> str | None:
+    """Given what `fusermount3 --version` printed, return the version: `3.14.0`."""
+    found = re.search(r"fusermount3 version:\s*(\S+)", text)
+    return found.group(1) if found else None
+
+
+def allows_other(fuse_conf: str) -> bool:
+    """Given /etc/fuse.conf's text, return whether `user_allow_other` stands there, and not only in a comment."""
+    return any(line.strip() == "user_allow_other" for line in fuse_conf.splitlines())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from feedline.facts import Nvme
 from feedline.names import NVME_UNIT, RESOURCE_DISK
-from feedline.plans.nvme import ARRAY
 from feedline.units import human_bytes
 from feedline.verdict import Status, Verdict
 
@@ -12,7 +11,6 @@ from feedline.verdict import Status, Verdict
 def judge(facts: Nvme, node: str) -> list[Verdict]:
     """Given the facts, return the verdicts on the mounted disk and on its unit."""
     on_nvme = any(disk.mounted == RESOURCE_DISK and disk.local and not disk.holds_root for disk in facts.disks)
-    on_nvme = on_nvme or facts.mounted_source == ARRAY
     size = sum(d.bytes for d in facts.disks if d.local and d.node)
     disk = Verdict(
         "nvme",

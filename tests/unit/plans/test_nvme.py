@@ -13,7 +13,7 @@ GIB = 2**30
 BLANK = Disk("/dev/nvme0n1", True, True, 100 * GIB, "", "", "", False)
 OURS = replace(BLANK, signature="xfs", label=NVME_LABEL)
 OS = Disk("/dev/sda", True, True, 30 * GIB, "ext4", "root", "/", True)
-READY = Nvme((), "", "", "protected", 0, True, True, True, "/opt/feedline/x")
+READY = Nvme((), "", "", "protected", 0, True, True, True, "/opt/feedline/x", True)
 
 
 def argvs(*disks: Disk, wipe: tuple[str, ...] = (), facts: Nvme = READY) -> list[str]:
