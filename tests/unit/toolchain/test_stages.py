@@ -59,4 +59,4 @@ def test_one_failure_fails_the_whole_and_the_rest_still_runs(context, ran, capsy
 
 def test_one_stage_runs_alone_with_pytests_arguments(context, ran):
     assert stages.run(context, "unit", ["-k", "words"]) == 0
-    assert [line.split(" -m ")[1] for line in ran()] == ["pytest tests/unit -k words"]
+    assert [line.split(" -m ")[1] for line in ran()] == ["pytest tests/unit -n auto --dist loadfile -k words"]
