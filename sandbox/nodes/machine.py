@@ -112,7 +112,10 @@ class Node:
     def leader(self) -> int:
         """Return the PID of the node's systemd as this process sees it. Raise RuntimeError if it is not running."""
         if self._process is not None and self._process.poll() is None:
-            children = Path(f"/proc/{self._process.pid}/task/{self._process.pid}/children").read_text().split()
+            try:
+                children = Path(f"/proc/{self._process.pid}/task/{self._process.pid}/children").read_text().split()
+            except OSError:  # it died since the line above
+                children = []
             if children:
                 return int(children[0])
         raise RuntimeError(f"{self.name} is not running")

@@ -93,6 +93,8 @@ class SmallSandbox:
         proxy = f"{shlex.join(relay)} %h %p"
         hosts = self.checkout / "known_hosts"
         options = ["StrictHostKeyChecking=accept-new", f"UserKnownHostsFile={hosts}", f"ProxyCommand={proxy}"]
+        # A node that is killed under an open connection never answers and never resets: such an attempt is given up.
+        options += ["ConnectTimeout=10", "ServerAliveInterval=3", "ServerAliveCountMax=2"]
         flags = [word for option in options for word in ("-o", option)]
         argv = ["ssh", "-i", str(self.key), *flags, f"azureuser@{node}", command]
         done = subprocess.run(
