@@ -56,7 +56,8 @@ class Nvme:
 class MountFacts:
     """One BlobFuse2 mount as it is now. `cache_path` is where the *running* daemon caches, read from the
     configuration on its command line; `config_sha256` that file's hash; devices are `major:minor`. `live` = answers
-    a stat within seconds.
+    a stat within seconds. `loaded_config` and `loaded_unit` are the hashes of the files this daemon was started from,
+    "" = not known: a file may have been written since. `enabled` = it starts at boot.
     """
 
     name: str
@@ -74,6 +75,10 @@ class MountFacts:
     os_device: str
     boot_id: str
     unit_sha256: str = ""
+    mount_id: int | None = None
+    loaded_config: str = ""
+    loaded_unit: str = ""
+    enabled: bool = False
 
     def as_dict(self) -> dict[str, Any]:
         """Return the facts as JSON values."""
@@ -84,6 +89,7 @@ class MountFacts:
         """What a verdict about this mount is bound to: another boot, daemon or configuration is another mount."""
         return {
             "boot_id": self.boot_id,
+            "mount_id": self.mount_id,
             "main_pid": self.main_pid,
             "started": self.started,
             "config_sha256": self.config_sha256,
@@ -106,7 +112,9 @@ class Endpoint:
 
 @dataclass(frozen=True)
 class NodeFacts:
-    """Everything `fab doctor` judges. None = not known; why stands in `unknown` under the same name."""
+    """Everything `fab doctor` judges. None = not known; why stands in `unknown` under the same name. `raw` is what the
+    programs asked said, by command. `root` = the operator's sudo works.
+    """
 
     name: str
     boot_id: str
@@ -129,6 +137,10 @@ class NodeFacts:
     fuse: bool
     nftables: bool
     unknown: Mapping[str, str] = field(default_factory=dict)
+    fuse_version: str | None = None
+    cloud_init_version: str | None = None
+    root: bool = False
+    raw: Mapping[str, str] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the facts as JSON values."""

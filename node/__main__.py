@@ -1,5 +1,4 @@
-"""The program on a node: one verb, one JSON request on stdin, JSON lines on stdout. See
-docs/reference/node-protocol.md."""
+"""The program on a node: one verb, a JSON request in, JSON lines out. See docs/reference/node-protocol.md."""
 
 from __future__ import annotations
 
@@ -15,6 +14,7 @@ VERBS = ("facts", "access", "ingest", "nvme", "cache", "validate", "boot")
 WITH_SDK = ("access", "ingest")
 """Only these gates talk to the data plane; the rest answers without importing the Azure SDK."""
 
+MISTAKE = "this is a mistake in Feedline: the log of this run holds the traceback"
 sys.path.insert(0, str(BUNDLE))
 
 
@@ -38,35 +38,21 @@ def main(argv: list[str]) -> int:
             raise OperationError(f"verb {' '.join(argv) or 'missing'} is not one of {', '.join(VERBS)}", where="node")
         if argv[0] in WITH_SDK:
             sys.path.insert(1, str(BUNDLE / "site"))
-        text = sys.stdin.read()
-        request = json.loads(text) if text.strip() else {}
+        request = json.loads(sys.stdin.read().strip() or "{}")
         result = importlib.import_module(f"node.{argv[0]}").run(request, progress)
     except FeedlineError as error:
-        say(
-            {
-                "type": "error",
-                "what": error.what,
-                "where": error.where,
-                "hint": error.hint,
-                "exit_code": error.exit_code,
-            }
-        )
-        return error.exit_code
+        return fail(error)
     except Exception as error:  # noqa: BLE001 - whatever it is, the operator gets a sentence and the log gets the rest
         traceback.print_exc()
-        hint = "this is a mistake in Feedline: the log of this run holds the traceback"
-        say(
-            {
-                "type": "error",
-                "what": f"{type(error).__name__}: {error}",
-                "where": f"node {argv[0]}",
-                "hint": hint,
-                "exit_code": 1,
-            }
-        )
-        return 1
+        return fail(FeedlineError(f"{type(error).__name__}: {error}", where=f"node {argv[0]}", hint=MISTAKE))
     say({"type": "result", **result})
     return 0
+
+
+def fail(error: Any) -> int:
+    """Write the error line and return the exit code that goes with it."""
+    say({"type": "error", **{key: getattr(error, key) for key in ("what", "where", "hint", "exit_code")}})
+    return int(error.exit_code)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
+import http.client
+import importlib.metadata
 import json
 import os
 import platform
@@ -18,15 +19,23 @@ from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import Any
 
-from feedline.contract import Contract, Mount
-from feedline.facts import Endpoint, MountFacts, NodeFacts
-from feedline.names import MANIFEST_BLOB, STAGE_MARKER, mount_config, mount_unit
-from feedline.tools import azcopy, blobfuse2
+from feedline.contract import Account, Contract, Mount
+from feedline.facts import Endpoint, NodeFacts
+from feedline.names import MANIFEST_BLOB, STAGE_MARKER
+from feedline.tools import azcopy, blobfuse2, cloud_init, nvidia_smi
 from feedline.verdicts import doctor
-from node import door
+from node import disks, door
+from node.mounts import boot_id, mount_facts
+
+__all__ = ["boot_id", "collect", "endpoint", "mount_facts", "run"]
 
 IMDS = "http://169.254.169.254/metadata"
-LIVE_S = 5.0
+DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+"""Past any proxy: neither the metadata service nor a private endpoint is behind one. Certificates are verified."""
+
+ASK_S = 60.0
+SHOWN, RAW = 200, 4000
+"""How many characters of a program's words stand in a verdict, and how many are kept as evidence."""
 
 
 def run(request: Mapping[str, Any], progress: Callable[..., None]) -> dict[str, Any]:
@@ -58,79 +67,63 @@ def _mount(contract: Contract, mount: Mount) -> dict[str, Any]:
     return {**found.as_dict(), "manifest_digest": digest}
 
 
-def boot_id() -> str:
-    """Return this boot's id; uptime is the machine's in a container, the boot id is not."""
-    return (door.read("/proc/sys/kernel/random/boot_id") or "").strip()
-
-
 def collect(contract: Contract, name: str, client_id: str) -> NodeFacts:
     """Given the contract and this node's identity, return everything doctor judges."""
-    unknown: dict[str, str] = {}
-    blobfuse, standin = blobfuse2.version(door.run(["blobfuse2", "--version"]).out)
-    instance = _imds("/instance/compute?api-version=2021-02-01&format=json", unknown, "vm_id")
-    token = _imds(_token_query(client_id), unknown, "token")
-    urls = [
-        url
-        for account in contract.accounts
-        for url in ([account.blob_endpoint] + _dfs(account.protocol, account.dfs_endpoint))
-    ]
+    ask = Asked()
+    blobfuse, standin = blobfuse2.version(ask("blobfuse2", "--version").out)
+    gpus = ask(*nvidia_smi.LIST)
+    first_boot = cloud_init.status(ask(*cloud_init.STATUS).out)
+    fuse = ask("fusermount3", "--version")
+    instance = _imds("/instance/compute?api-version=2021-02-01&format=json", ask.unknown, "vm_id") or {}
+    token = _imds(_token_query(client_id), ask.unknown, "token")
+    stage = (door.read(STAGE_MARKER) or "").split()
+    local = disks.candidates()
+    if not gpus.ok:
+        ask.unknown["gpus"] = (gpus.err or gpus.out).strip()[:SHOWN]
+    if first_boot is None:
+        ask.unknown["cloud_init"] = ask.raw["cloud-init status --long"].strip()[:SHOWN] or "cloud-init did not say"
+    if not local and not Path(disks.SYS, "block").is_dir():
+        ask.unknown["nvme_disks"] = f"{disks.SYS}/block cannot be read"
     return NodeFacts(
         name=name,
         boot_id=boot_id(),
         kernel=platform.release(),
         python=platform.python_version(),
-        cloud_init=_cloud_init(unknown),
-        stage=(door.read(STAGE_MARKER) or "").split()[-1] if (door.read(STAGE_MARKER) or "").split() else None,
-        azcopy=azcopy.version(door.run(["azcopy", "--version"]).out) or None,
+        cloud_init=first_boot,
+        stage=stage[-1] if stage else None,
+        azcopy=azcopy.version(ask("azcopy", "--version").out) or None,
         blobfuse2=blobfuse or None,
         blobfuse2_is_standin=standin,
-        vm_id=instance.get("vmId") if instance else None,
-        vm_size=instance.get("vmSize") if instance else None,
+        vm_id=instance.get("vmId"),
+        vm_size=instance.get("vmSize"),
         token=bool(token and token.get("access_token")),
-        endpoints=tuple(endpoint(url) for url in urls),
-        gpus=_gpus(unknown),
-        nvme_disks=len(list(Path("/dev/disk/azure/local/by-index").glob("*")))
-        if Path("/dev/disk/azure/local").is_dir()
-        else None,
+        endpoints=tuple(endpoint(url) for account in contract.accounts for url in _urls(account)),
+        gpus=nvidia_smi.count(gpus.out) if gpus.ok else None,
+        nvme_disks=None if "nvme_disks" in ask.unknown else len(local),
         nics=_nics(),
         cores=os.cpu_count() or 0,
         memory_bytes=os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
-        fuse=os.path.exists("/dev/fuse") and door.run(["fusermount3", "--version"]).ok,
-        nftables=door.run(["nft", "--version"]).ok,
-        unknown=unknown,
+        fuse=os.path.exists("/dev/fuse") and fuse.ok,
+        nftables=ask("nft", "--version").ok,
+        unknown=ask.unknown,
+        fuse_version=blobfuse2.fuse_version(fuse.out),
+        cloud_init_version=_cloud_init_version(),
+        root=os.geteuid() == 0,
+        raw=ask.raw,
     )
 
 
-def mount_facts(mount: Mount) -> MountFacts:
-    """Given a mount of the contract, return how it is now, as its running daemon and the kernel tell it."""
-    unit = mount_unit(mount.name)
-    shown = door.run(["systemctl", "show", unit, "--property=ActiveState,MainPID"]).out
-    state = dict(line.split("=", 1) for line in shown.splitlines() if "=" in line)
-    pid = int(state.get("MainPID") or 0) or None
-    found = _mountinfo(mount.path)
-    config = mount_config(mount.name)
-    if pid:
-        argv = (door.read(f"/proc/{pid}/cmdline") or "").split("\0")
-        config = blobfuse2.config_file(argv) or config
-    text = door.read(config) or ""
-    cache = blobfuse2.cache_path(text) if found else None
-    return MountFacts(
-        name=mount.name,
-        path=mount.path,
-        mounted=found is not None,
-        read_only="ro" in found[1] if found else False,
-        live=_live(mount.path) if found else False,
-        main_pid=pid,
-        started=_started(pid),
-        unit_active=state.get("ActiveState", "unknown"),
-        config_path=config,
-        config_sha256=hashlib.sha256(text.encode()).hexdigest() if text else "",
-        cache_path=cache,
-        cache_device=_device(cache) if cache else None,
-        os_device=_device("/") or "",
-        boot_id=boot_id(),
-        unit_sha256=hashlib.sha256((door.read(f"/etc/systemd/system/{unit}") or "").encode()).hexdigest(),
-    )
+class Asked:
+    """Runs programs and keeps what they said beside what was read from it; `unknown` = what stayed unknown, and why."""
+
+    def __init__(self) -> None:
+        self.raw: dict[str, str] = {}
+        self.unknown: dict[str, str] = {}
+
+    def __call__(self, *argv: str) -> door.Done:
+        done = door.run(argv, timeout_s=ASK_S)
+        self.raw[" ".join(argv)] = "\n".join(part.strip() for part in (done.out, done.err) if part.strip())[:RAW]
+        return done
 
 
 def endpoint(url: str) -> Endpoint:
@@ -144,19 +137,20 @@ def endpoint(url: str) -> Endpoint:
         return Endpoint(url, (), False, None, f"name does not resolve: {error}")
     try:
         # Any answer will do, a refusal included: what counts are the handshake and the Date header.
-        with urllib.request.urlopen(urllib.request.Request(url, method="HEAD"), timeout=10) as answer:
+        with DIRECT.open(urllib.request.Request(url, method="HEAD"), timeout=10) as answer:
             date = answer.headers.get("Date")
     except urllib.error.HTTPError as refused:
         date = refused.headers.get("Date")
-    except (OSError, ssl.SSLError) as error:
+    except (OSError, ssl.SSLError, http.client.HTTPException) as error:
         reason = getattr(error, "reason", error)
         return Endpoint(url, found, False, None, f"no TLS connection: {reason}")
     offset = time.time() - parsedate_to_datetime(date).timestamp() if date else None
     return Endpoint(url, found, True, round(offset, 1) if offset is not None else None, "")
 
 
-def _dfs(protocol: str, url: str) -> list[str]:
-    return [url] if protocol == "dfs" else []
+def _urls(account: Account) -> list[str]:
+    """Both for dfs: BlobFuse2 needs the blob endpoint of an HNS account, too."""
+    return [account.blob_endpoint, *([account.dfs_endpoint] if account.protocol == "dfs" else [])]
 
 
 def _token_query(client_id: str) -> str:
@@ -165,37 +159,27 @@ def _token_query(client_id: str) -> str:
 
 
 def _imds(path: str, unknown: dict[str, str], name: str) -> dict[str, Any] | None:
-    """Ask the instance metadata service, past any proxy. What it says of tokens is never printed."""
-    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    """Ask the instance metadata service. What it says of tokens is never printed."""
     try:
-        with opener.open(urllib.request.Request(IMDS + path, headers={"Metadata": "true"}), timeout=10) as answer:
+        with DIRECT.open(urllib.request.Request(IMDS + path, headers={"Metadata": "true"}), timeout=10) as answer:
             value = json.load(answer)
     except urllib.error.HTTPError as refused:
         unknown[name] = (
             f"the metadata service answered {refused.code}: {refused.read()[:200].decode('utf-8', 'replace')}"
         )
         return None
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, http.client.HTTPException) as error:
         unknown[name] = f"the metadata service did not answer: {error}"
         return None
     return value if isinstance(value, dict) else None
 
 
-def _cloud_init(unknown: dict[str, str]) -> str | None:
-    said = door.run(["cloud-init", "status", "--long"], timeout_s=60)
-    found = re.search(r"^status: (\S+)", said.out, re.MULTILINE)
-    if not found:
-        unknown["cloud_init"] = said.err.strip()[:200] or "cloud-init did not say"
+def _cloud_init_version() -> str | None:
+    """From its package, in a millisecond; `cloud-init --version` takes half a second each time."""
+    try:
+        return importlib.metadata.version("cloud-init")
+    except importlib.metadata.PackageNotFoundError:
         return None
-    return found.group(1)
-
-
-def _gpus(unknown: dict[str, str]) -> int | None:
-    said = door.run(["nvidia-smi", "-L"], timeout_s=60)
-    if not said.ok:
-        unknown["gpus"] = (said.err or said.out).strip()[:200]
-        return None
-    return len(re.findall(r"^GPU \d+:", said.out, re.MULTILINE))
 
 
 def _nics() -> int | None:
@@ -204,32 +188,3 @@ def _nics() -> int | None:
         return len([name for name in os.listdir("/sys/class/net") if name.startswith("eth")])
     except OSError:
         return None
-
-
-def _mountinfo(path: str) -> tuple[str, list[str]] | None:
-    """Given a mount point, return (source, options) of the uppermost mount there, as /proc/self/mountinfo shows it."""
-    found = None
-    for line in (door.read("/proc/self/mountinfo") or "").splitlines():
-        left, _, right = line.partition(" - ")
-        words, facts = left.split(), right.split()
-        if words[4] == path and facts[0].startswith("fuse"):
-            found = (facts[1], words[5].split(","))
-    return found
-
-
-def _live(path: str) -> bool:
-    """A dead daemon answers ENOTCONN, a stuck one not at all: so it is asked in a process that can be given up."""
-    return door.run(["stat", "--file-system", path], timeout_s=LIVE_S).ok
-
-
-def _device(path: str) -> str | None:
-    try:
-        number = os.stat(path).st_dev
-    except OSError:
-        return None
-    return f"{os.major(number)}:{os.minor(number)}"
-
-
-def _started(pid: int | None) -> str:
-    text = door.read(f"/proc/{pid}/stat") if pid else None
-    return text.rsplit(")", 1)[1].split()[19] if text else ""

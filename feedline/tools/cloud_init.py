@@ -15,9 +15,3 @@ def status(out: str) -> str | None:
     """
     found = re.search(r"^extended_status: (.+)$", out, re.MULTILINE) or re.search(r"^status: (\S+)", out, re.MULTILINE)
     return found[1].strip() if found else None
-
-
-def version(out: str) -> str | None:
-    """Given what `cloud-init --version` printed (on stdout or stderr, by release), return the version."""
-    found = re.search(r"(\d+\.\d+(?:\.\d+)?)", out)
-    return found[1] if found else None

@@ -7,16 +7,18 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Unit:
-    """`active` is ActiveState (`unknown` when systemd did not say), `invocation` the id of this very start."""
+    """`active` is ActiveState (`unknown` when systemd did not say), `invocation` the id of this very start, `enabled`
+    whether it starts at boot."""
 
     active: str
     main_pid: int | None
     invocation: str
+    enabled: bool
 
 
 def show(unit: str) -> tuple[str, ...]:
     """Given a unit, return the argv that shows what `parse` reads."""
-    return ("systemctl", "show", unit, "--property=ActiveState,MainPID,InvocationID")
+    return ("systemctl", "show", unit, "--property=ActiveState,MainPID,InvocationID,UnitFileState")
 
 
 def parse(text: str) -> Unit:
@@ -27,4 +29,5 @@ def parse(text: str) -> Unit:
         state.get("ActiveState") or "unknown",
         int(pid) if pid.isdigit() and pid != "0" else None,
         state.get("InvocationID", ""),
+        state.get("UnitFileState") == "enabled",
     )

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from feedline.errors import OperationError
-from feedline.facts import Disk, Nvme
+from feedline.facts import Disk, MountFacts, Nvme
 from feedline.plan import Plan, Step
-from feedline.plans import nvme
+from feedline.plans import cache, nvme
 
 CASES = Path(__file__).parents[2] / "cases"
 DISK: dict[str, Any] = {
@@ -25,12 +25,33 @@ NVME: dict[str, Any] = {
 }  # fmt: skip
 
 
+MOUNT: dict[str, Any] = {
+    "name": "training-data", "path": "/mnt/training-data", "mounted": True, "read_only": True, "live": True,
+    "main_pid": 42, "started": "7", "unit_active": "active", "config_path": "/etc/feedline/training-data.yaml",
+    "config_sha256": "c1", "cache_path": "/mnt/resource/blobfuse2cache/training-data", "cache_device": "7:3",
+    "os_device": "7:2", "boot_id": "boot", "unit_sha256": "u1", "loaded_config": "c1", "loaded_unit": "u1",
+    "enabled": True,
+}  # fmt: skip
+WANTED = cache.Wanted("training-data", "/mnt/training-data", "configuration", "unit", "c1", "u1")
+
+
+def cache_plan(case: dict[str, Any]) -> Plan:
+    return cache.plan(
+        [WANTED],
+        [MountFacts(**{**MOUNT, **case["facts"]})],
+        nvme_mounted=case.get("nvme_mounted", True),
+        fuse_conf=case.get("fuse_conf", "user_allow_other\n"),
+        folders=[WANTED.path] if case.get("folder", True) else [],
+        reload={WANTED.name: case["reload"]} if "reload" in case else {},
+    )
+
+
 def nvme_plan(case: dict[str, Any]) -> Plan:
     disks = tuple(Disk(**{**DISK, **disk}) for disk in case["facts"].pop("disks"))
     return nvme.plan(Nvme(**{**NVME, **case["facts"], "disks": disks}), wipe=case.get("wipe", ()))
 
 
-PLANNERS: dict[str, Callable[[dict[str, Any]], Plan]] = {"nvme": nvme_plan}
+PLANNERS: dict[str, Callable[[dict[str, Any]], Plan]] = {"cache": cache_plan, "nvme": nvme_plan}
 
 
 def short(step: Step) -> str:

@@ -48,6 +48,7 @@ FACTS = NodeFacts(
     2040 * 10**9,
     True,
     True,
+    root=True,
 )
 
 
@@ -117,3 +118,35 @@ def test_old_and_missing_tools_fail() -> None:
 
 def test_the_stand_in_is_named() -> None:
     assert "stand-in" in verdicts(blobfuse2_is_standin=True)["BlobFuse2"].message
+
+
+def test_a_first_boot_whose_parts_failed_warns() -> None:
+    assert verdicts(cloud_init="degraded done")["cloud-init"].reason == "FIRST_BOOT_DEGRADED"
+    assert verdicts(cloud_init="error - done")["cloud-init"].status is Status.FAIL
+    assert verdicts(cloud_init=None)["cloud-init"].status is Status.NOT_MEASURED
+
+
+def test_without_root_nothing_can_be_done_there() -> None:
+    assert verdicts(root=False)["sudo"].reason == "NO_ROOT"
+
+
+def test_disks_that_could_not_be_counted_say_why_and_not_what_the_gpus_said() -> None:
+    found = verdicts(nvme_disks=None, unknown={"nvme_disks": "no /sys", "gpus": "driver"})["NVMe disks"]
+    assert found.status is Status.FAIL and "no /sys" in found.message and "driver" not in found.message
+
+
+def test_a_size_nobody_knows_is_not_measured_and_never_silent() -> None:
+    node = replace(NODE, size="Standard_ND999")
+    found = {v.check: v for v in judge(AZURE, node, replace(FACTS, vm_size="Standard_ND999"))}
+    assert (found["hardware"].status, found["hardware"].reason) == (Status.NOT_MEASURED, "UNKNOWN_SIZE")
+
+
+def test_an_ingest_node_of_any_size_has_no_hardware_to_compare() -> None:
+    node = replace(NODE, role="ingest", size="Standard_D4s_v5")
+    checks = {v.check for v in judge(AZURE, node, replace(FACTS, vm_size="Standard_D4s_v5"))}
+    assert "hardware" not in checks and "GPUs" not in checks
+
+
+def test_the_address_range_of_carriers_is_private_and_documentation_ranges_are_not() -> None:
+    assert verdicts(endpoints=(replace(BLOB, addresses=("100.64.0.4",)),))["endpoint blob"].status is Status.PASS
+    assert verdicts(endpoints=(replace(BLOB, addresses=("203.0.113.10",)),))["endpoint blob"].reason == "PUBLIC_ADDRESS"
