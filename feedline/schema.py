@@ -10,6 +10,9 @@ from typing import Any, get_args, get_origin, get_type_hints
 Check = Callable[[Any], str]
 Name = Callable[[str], str]
 
+BIGGEST = 1e300
+"""Any number of this size is a mistake; a double ends at 1.8e308."""
+
 
 def key(doc: str, example: Any, check: Check | None = None, default: Any = MISSING) -> Any:
     """Describe one key: what it means, an example, and a check that returns "" or what is wrong with a value."""
@@ -74,10 +77,14 @@ def _dataclass(kind: type, raw: Any, problems: list[str], path: str, name: Name)
 def _fits(kind: Any, raw: Any) -> bool:
     if kind is bool:
         return isinstance(raw, bool)
-    if kind in (int, float):
+    if isinstance(raw, bool):
+        return False
+    if kind is int:
         # Pulumi carries every number as a double: 8.0 is the whole number 8.
-        number = isinstance(raw, (int, float)) and not isinstance(raw, bool)
-        return number and (kind is float or float(raw).is_integer())
+        return isinstance(raw, int) or (isinstance(raw, float) and raw.is_integer())
+    if kind is float:
+        # Not NaN, which no bound refuses for certain, and nothing that no double holds.
+        return isinstance(raw, (int, float)) and abs(raw) < BIGGEST
     return isinstance(raw, str if kind is str else Mapping)
 
 

@@ -86,6 +86,9 @@ def _machine(node: Node, facts: NodeFacts) -> Iterator[Verdict]:
             facts.unknown.get("vm_id", "no vmId"),
             "the metadata service must answer on the node",
         )
+    elif not node.vm_id and (facts.vm_size or "").lower() == node.size.lower():
+        told = f"{facts.vm_size}, vmId {facts.vm_id}: the contract names no vmId to compare with"
+        yield _verdict(node, "machine", Status.NOT_MEASURED, "UNKNOWN", told, hint)
     else:
         good = facts.vm_id.lower() == node.vm_id.lower() and (facts.vm_size or "").lower() == node.size.lower()
         yield _yes_no(

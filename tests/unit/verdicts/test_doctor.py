@@ -77,6 +77,16 @@ def test_another_machine_than_the_contracts_is_refused() -> None:
     assert verdicts(vm_id="vm-2")["machine"].reason == "WRONG_NODE"
 
 
+def test_a_contract_without_a_vm_id_is_not_measured_unless_the_size_is_wrong() -> None:
+    node = replace(NODE, vm_id="")
+    found, other = (
+        next(v for v in judge(AZURE, node, replace(FACTS, vm_size=size)) if v.check == "machine")
+        for size in (SIZE, "Standard_D8s_v5")
+    )
+    assert (found.status, found.reason) == (Status.NOT_MEASURED, "UNKNOWN") and found.hint
+    assert (other.status, other.reason) == (Status.FAIL, "WRONG_NODE")
+
+
 def test_a_silent_metadata_service_is_not_a_pass() -> None:
     assert verdicts(vm_id=None)["machine"].reason == "NO_METADATA"
 
