@@ -12,7 +12,7 @@ from toolchain.context import Context
 from toolchain.env import sandbox_env
 from toolchain.errors import SetupError
 
-TIERS = ("unit", "engine", "rehearsal", "docs")
+TIERS = ("unit", "doors", "engine", "rehearsal", "docs")
 NAMES = ("lint", *TIERS)
 LINTERS = (
     ("ruff", "check", "."),
@@ -69,16 +69,20 @@ def commands_of(context: Context, stage: str, pytest_args: Sequence[str]) -> lis
     if stage == "lint":
         return [(" ".join(words[:2]).strip(" ."), [str(programs / words[0]), *words[1:]]) for words in LINTERS]
     # pytest's exit code 5 (no test found) stays a failure: a tier that runs nothing proves nothing.
-    # Unit tests share nothing, so every core takes some; the other tiers share an engine or a sandbox.
-    spread = ["-n", "auto", "--dist", "loadfile"] if stage == "unit" else []
+    # These share nothing, so every core takes some; the other tiers share an engine or a sandbox.
+    spread = ["-n", "auto", "--dist", "loadfile"] if stage in ("unit", "doors") else []
     argv = [str(context.python), "-m", "pytest", f"tests/{stage}", *spread, *pytest_args]
     return [(f"tests/{stage}", argv)]
 
 
 def _run_one(context: Context, stage: str, title: str, argv: list[str]) -> Outcome:
     print(f"\n── {title}", flush=True)
-    # Lint and unit tests need no sandbox and must not see one.
-    environment = dict(os.environ) if stage in ("lint", "unit") else {**os.environ, **sandbox_env(context.checkout)}
+    # These need no sandbox and must not see one.
+    alone = stage in ("lint", "unit", "doors")
+    environment = dict(os.environ) if alone else {**os.environ, **sandbox_env(context.checkout)}
+    # pytest's rewritten modules are compiled once and kept, also where the machine asks Python to write no bytecode.
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
+    environment["PYTHONPYCACHEPREFIX"] = str(context.checkout / ".feedline" / "pycache")
     began = time.monotonic()
     code = subprocess.run(argv, cwd=context.checkout, env=environment, check=False).returncode
     return Outcome(title, code, time.monotonic() - began)

@@ -65,12 +65,10 @@ def test_the_hand_off_bundle_says_that_it_is_a_rehearsal(handed_off):
     assert "SANDBOX" in page and "NOT REHEARSED" in page and "/mnt/training-data" in page
 
 
-def test_a_second_ready_says_in_seconds_that_nothing_is_to_do(handed_off):
+def test_a_second_ready_says_that_nothing_is_to_do_and_measures_nothing(handed_off):
     evidence = sorted(handed_off.home.glob("evidence/*/*"))
-    began = time.monotonic()
     done = handed_off.fab("ready")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert time.monotonic() - began < 15
     assert "nothing to do: handed off" in done.stdout and done.stdout.count("measured at") == 5
     assert sorted(handed_off.home.glob("evidence/*/*")) == evidence
 

@@ -287,13 +287,10 @@ def test_ctrl_c_does_not_wait_for_the_nodes(cluster):
     import os
     import signal
     import threading
-    import time
 
     ended = threading.Event()
-    cluster.door.on_call = lambda verb, node: ended.wait(30)
+    cluster.door.on_call = lambda verb, node: ended.wait(600)  # longer than a test may take
     threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
-    began = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
         run(cluster.session(parallel=4), GATES["access"])
-    assert time.monotonic() - began < 5
     ended.set()

@@ -43,11 +43,11 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(disks, "mounts", mounts)
     monkeypatch.setattr(door, "ENVIRONMENT", {"PATH": str(programs)})
     monkeypatch.setattr(door, "_own", lambda path, owner: None)
-    monkeypatch.setattr(door, "KILL_WAIT_S", 5.0)
+    monkeypatch.setattr(door, "KILL_WAIT_S", 0.5)
     monkeypatch.setattr(cold, "RESOURCE_DISK", str(resource))
     monkeypatch.setattr(cold, "RUN", str(run))
-    monkeypatch.setattr(cold, "WAIT_S", 2.0)
-    monkeypatch.setattr(cold, "STOP_S", 2.0)
+    monkeypatch.setattr(cold, "WAIT_S", 0.5)
+    monkeypatch.setattr(cold, "STOP_S", 0.5)
     monkeypatch.setattr(cold, "render", lambda mount, *_, **facts: f"{mount.mode} {mount.read_only} {facts}\n")
     return here
 

@@ -22,7 +22,7 @@ def test_a_stage_is_told_from_what_is_pytests(words, stage, rest):
 
 @pytest.mark.parametrize("words", [["-k", "unit"], ["--lf"], ["units"]])
 def test_pytests_arguments_without_a_stage_are_refused_with_the_stages(words):
-    with pytest.raises(SetupError, match="lint, unit, engine, rehearsal, docs"):
+    with pytest.raises(SetupError, match="lint, unit, doors, engine, rehearsal, docs"):
         stages.split(words)
 
 
@@ -46,7 +46,7 @@ def ran(monkeypatch):
 def test_all_stages_run_in_order_with_lint_first(context, ran):
     assert stages.run(context, None, []) == 0
     order = [name for line in ran() for name in ("ruff", "mypy", "lint-imports", *stages.TIERS) if name in line]
-    assert order == ["ruff", "ruff", "mypy", "lint-imports", "unit", "engine", "rehearsal", "docs"]
+    assert order == ["ruff", "ruff", "mypy", "lint-imports", "unit", "doors", "engine", "rehearsal", "docs"]
 
 
 @pytest.mark.parametrize("failing", ["mypy", "tests/unit", "tests/docs"])
