@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import datetime
 import difflib
 import ipaddress
 import re
+from collections.abc import Sequence
 
 from feedline.catalog.nd_series import SIZES
+from feedline.catalog.regions import REGIONS
 from feedline.catalog.workloads import PROFILES
 from feedline.schema import Check
 
@@ -27,6 +30,85 @@ def matches(pattern: str, hint: str) -> Check:
 def between(low: float, high: float, hint: str) -> Check:
     """Given bounds (inclusive) and a hint, return the check for them."""
     return lambda value: "" if low <= value <= high else f"is not {low:g}..{high:g} ({hint})"
+
+
+def optional(check: Check) -> Check:
+    """Given a check, return one that takes the empty text too."""
+    return lambda value: check(value) if value else ""
+
+
+def each(check: Check) -> Check:
+    """Given a check of one value, return the check of a list of them: it tells the first that is wrong."""
+
+    def all_of(values: Sequence[str]) -> str:
+        return next((f"has {value!r}, which {told}" for value in values if (told := check(value))), "")
+
+    return all_of
+
+
+account = matches(r"[a-z0-9]{3,24}", "3-24 of a-z and 0-9")
+guid = matches(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}", "a GUID")
+
+
+def resource_id(kind: str) -> Check:
+    """Given the last type of a resource id (`virtualNetworks`), return the check for ids of that type."""
+    pattern = rf"/subscriptions/[^/]+/resourceGroups/[^/]+/providers/[^/]+/(?:[^/]+/[^/]+/)*{kind}/[^/]+"
+    return matches(pattern, f"a resource id that ends with {kind}/NAME")
+
+
+def zone_id(group: str) -> Check:
+    """Given a private-link group (`blob`), return the check for the id of its private DNS zone."""
+    wanted, check = f"privatelink.{group}.core.windows.net", resource_id("privateDnsZones")
+    return lambda value: check(value) or ("" if value.endswith(f"/{wanted}") else f"is not the zone {wanted}")
+
+
+def day(value: str) -> str:
+    """Given a day as YYYY-MM-DD, return "" or what is wrong with it."""
+    try:
+        datetime.date.fromisoformat(value)
+    except ValueError:
+        return "is not a day (example: 2026-12-01)"
+    return ""
+
+
+def first_of_month(value: str) -> str:
+    """Given the first day of a month, return "" or what is wrong with it."""
+    return day(value) or ("" if value.endswith("-01") else "is not the first of a month (example: 2026-12-01)")
+
+
+def known_region(value: str) -> str:
+    """Given a region, return "" or the nearest one that is known."""
+    if value in REGIONS:
+        return ""
+    near = difflib.get_close_matches(value, sorted(REGIONS), 1)
+    return f"is no region we know (hint: {near[0] if near else 'swedencentral'})"
+
+
+def placement(*values: str) -> Check:
+    """Given the allowed placements, return the check that says why Flexible is none of them."""
+
+    def check(value: str) -> str:
+        if value.lower() == "flexible":
+            return "has no InfiniBand for RDMA sizes (hint: uniform, or availability_set)"
+        return one_of(*values)(value)
+
+    return check
+
+
+def prefix(value: str) -> str:
+    """Given a network prefix, return "" or what is wrong with it."""
+    try:
+        ipaddress.IPv4Network(value)
+    except ValueError as error:
+        return f"is not a network prefix: {error}"
+    return ""
+
+
+def subnet(value: str) -> str:
+    """Given the prefix of a subnet that exists, return "" or what is wrong with it."""
+    return prefix(value) or (
+        "" if ipaddress.IPv4Network(value).prefixlen <= 28 else "is too small (hint: /28 or larger)"
+    )
 
 
 def cidr(value: str) -> str:
@@ -51,10 +133,12 @@ def size(value: str) -> str:
 
 
 def image(value: str) -> str:
-    """Given an image as publisher:offer:sku:version, return "" or what is wrong with it."""
+    """Given an image as publisher:offer:sku:version or a gallery image version's id, return "" or what is wrong."""
+    if value.startswith("/"):
+        return resource_id("versions")(value)
     parts = value.split(":")
     if len(parts) != 4 or not all(parts):
-        return "is not publisher:offer:sku:version"
+        return "is not publisher:offer:sku:version, nor the id of a gallery image version"
     return "must pin a version, `latest` moves under a running cluster" if parts[3] == "latest" else ""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from feedline.errors import OperationError
@@ -52,8 +52,11 @@ class Identity:
 
 @dataclass(frozen=True)
 class Node:
-    """A VM. `role` is `train` or `ingest`, `identity` the managed identity it works as, `vm_id` Azure's unique VM
-    id."""
+    """A VM. `role` is `train` or `ingest`, `identity` the managed identity it works as, `vm_id` Azure's unique VM id.
+
+    `nvme_disks` is how many local NVMe disks it must show (None: as the catalogue says), `cache_lun` the LUN of the
+    managed disk that is its cache instead (None: the local NVMe).
+    """
 
     name: str
     role: str
@@ -62,6 +65,22 @@ class Node:
     size: str
     resource_id: str
     vm_id: str
+    nvme_disks: int | None = None
+    cache_lun: int | None = None
+
+
+@dataclass(frozen=True)
+class ScaleSet:
+    """A Uniform scale set whose instances are nodes of `role`, found by ARM after `up`. `prefix` begins their names."""
+
+    name: str
+    resource_id: str
+    role: str
+    identity: str
+    size: str
+    prefix: str
+    nvme_disks: int | None = None
+    cache_lun: int | None = None
 
 
 @dataclass(frozen=True)
@@ -77,7 +96,8 @@ class Ssh:
 
 @dataclass(frozen=True)
 class Mount:
-    """A BlobFuse2 mount on every node of `role`. `mode` is `preload` or `file_cache`; `cache` is on the local NVMe."""
+    """A BlobFuse2 mount on every node of `role`. `mode` is `preload` or `file_cache`; `cache` is on the local NVMe.
+    `replicas` are further accounts that hold a copy of the container."""
 
     name: str
     path: str
@@ -88,6 +108,7 @@ class Mount:
     read_only: bool
     mode: str
     cache: str
+    replicas: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -125,7 +146,8 @@ class Workload:
 
 @dataclass(frozen=True)
 class Contract:
-    """The whole cluster, as the runbook sees it. `feed_plan` is the plan computed in preview (JSON values)."""
+    """The whole cluster, as the runbook sees it. `feed_plan` is the plan computed in preview (JSON values),
+    `lustre` what a node mounts of Azure Managed Lustre (`ADDRESS@tcp:/lustrefs`)."""
 
     version: int
     environment: str
@@ -140,6 +162,8 @@ class Contract:
     mounts: tuple[Mount, ...]
     workload: Workload
     feed_plan: Mapping[str, Any]
+    scale_sets: tuple[ScaleSet, ...] = ()
+    lustre: str | None = None
 
     def node(self, name: str) -> Node:
         """Given a node's name, return it. Raise OperationError naming the nodes there are."""
@@ -154,8 +178,10 @@ class Contract:
         return _named(self.accounts, name, "account")
 
     def mounts_of(self, node: Node) -> tuple[Mount, ...]:
-        """Given a node, return the mounts its role carries."""
-        return tuple(mount for mount in self.mounts if mount.role == node.role)
+        """Given a node, return the mounts its role carries. Where copies of the data exist, nodes are dealt to the
+        accounts in turn, by their place among the nodes of their role."""
+        place = [n.name for n in self.nodes if n.role == node.role].index(node.name)
+        return tuple(_dealt(mount, place) for mount in self.mounts if mount.role == node.role)
 
     @property
     def is_sandbox(self) -> bool:
@@ -199,6 +225,11 @@ class Contract:
         if not isinstance(raw, dict):
             raise OperationError("not a JSON object", where=where, hint="export it with `pulumi stack output contract`")
         return cls.parse(raw, where=where)
+
+
+def _dealt(mount: Mount, place: int) -> Mount:
+    accounts = (mount.account, *mount.replicas)
+    return replace(mount, account=accounts[place % len(accounts)])
 
 
 def _named(items: tuple[Any, ...], name: str, kind: str) -> Any:

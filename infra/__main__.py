@@ -1,4 +1,5 @@
-"""What exists, in order: network, lake, identities, nodes - and the contract that the runbook reads."""
+"""What exists, in order: network, lake, identities, hot tier, nodes, what watches and what forbids - and the contract
+that the runbook reads."""
 
 from __future__ import annotations
 
@@ -12,11 +13,14 @@ import pulumi_azure_native as az
 
 from feedline.errors import FeedlineError
 from infra import configuration, export
-from infra.feed import feed_plan
+from infra.feed import FeedPlan, feed_plan
+from infra.governance import Governance
+from infra.hot_tier import HotTier
 from infra.identity import Identities, IdentitiesArgs
 from infra.lake import Lake, LakeArgs
 from infra.network import Network, NetworkArgs
 from infra.nodes import Nodes, NodesArgs
+from infra.observability import Observability
 
 
 def main() -> None:
@@ -33,10 +37,15 @@ def main() -> None:
     network = Network("network", NetworkArgs(settings, group.name))
     lake = Lake("lake", LakeArgs(settings, network, group.name))
     identities = Identities("identities", IdentitiesArgs(settings, group.name, lake))
-    lake.lock("lake", after=[*identities.assignments])
+    hot = HotTier("hot", settings, network, identities) if settings.hot_tier.kind != "none" else None
     nodes = Nodes("nodes", NodesArgs(settings, group.name, network, identities))
+    Observability("observability", settings, group, lake)
+    Governance("governance", settings, {"cluster": group, "lake": lake.group, **({"hot": hot.group} if hot else {})})
+    lake.lock("lake", after=[*identities.assignments])
+    FeedPlan("feed", settings, plan)
     pulumi.export("feed_plan", plan)
-    pulumi.export("contract", export.contract(settings, lake, identities, nodes, proxy_command=proxy, feed_plan=plan))
+    contract = export.contract(settings, lake, hot, identities, nodes, proxy_command=proxy, feed_plan=plan)
+    pulumi.export("contract", contract)
 
 
 try:

@@ -7,19 +7,13 @@ from dataclasses import dataclass
 import pulumi
 import pulumi_azure_native as az
 
+from feedline.access import CONTRIBUTOR, GRANTS, READER, condition
 from feedline.settings import Settings
+from feedline.settings.people import Operator
 from infra.lake import Lake
-from infra.naming import guid
+from infra.naming import builtin, guid
 
-READER = "2a2b9908-6ea1-4ae2-8e65-a410df84e7d1"
-CONTRIBUTOR = "ba92f5b4-2d11-453d-a403-e96b0029c9fe"
 _BLOBS = "Microsoft.Storage/storageAccounts/blobServices/containers"
-
-GRANTS = {
-    "train": {"training-data": "read", "models": "read", "checkpoints": "append"},
-    "ingest": {"raw": "write", "training-data": "write"},
-}
-"""What each identity is granted, by container. `append` is the custom role: read, add and write, but never delete."""
 
 
 @dataclass(frozen=True)
@@ -32,23 +26,31 @@ class IdentitiesArgs:
 
 
 class Identities(pulumi.ComponentResource):
-    """The user-assigned identities and their role assignments."""
+    """The user-assigned identities and the role assignments of identities and operators."""
 
     def __init__(self, name: str, args: IdentitiesArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("feedline:identity:Identities", name, None, opts)
         self._args = args
+        subscription = args.settings.subscription_id
         self._roles = {
-            "read": _builtin(args.settings, READER),
-            "write": _builtin(args.settings, CONTRIBUTOR),
+            "read": builtin(subscription, READER),
+            "write": builtin(subscription, CONTRIBUTOR),
             "append": self._append_role(name),
         }
         self.identities = {job: self._identity(name, job) for job in GRANTS}
         self.assignments = [
-            self._assign(name, job, container, access)
+            self._assign(name, job, account, container, access)
+            for account, made in args.lake.accounts.items()
             for job, containers in GRANTS.items()
             for container, access in containers.items()
+            if container in made.containers
         ]
+        self.assignments += [self._operator(name, operator) for operator in args.settings.operators]
         self.register_outputs({})
+
+    def role(self, access: str) -> pulumi.Input[str]:
+        """Given `read`, `write` or `append`, return that role's id."""
+        return self._roles[access]
 
     def _identity(self, name: str, job: str) -> az.managedidentity.UserAssignedIdentity:
         return az.managedidentity.UserAssignedIdentity(
@@ -82,11 +84,15 @@ class Identities(pulumi.ComponentResource):
         )
         return role.id
 
-    def _assign(self, name: str, job: str, container: str, access: str) -> az.authorization.RoleAssignment:
+    def _assign(
+        self, name: str, job: str, account: str, container: str, access: str
+    ) -> az.authorization.RoleAssignment:
+        first = account == self._args.settings.lake.account
+        where = () if first else (account,)  # the first account's assignments keep the names they always had
         return az.authorization.RoleAssignment(
-            f"{name}-{job}-{container}",
-            role_assignment_name=guid("assignment", self._args.settings.cluster, job, container, access),
-            scope=self._args.lake.containers[container].id,
+            "-".join([name, job, container, *where]),
+            role_assignment_name=guid("assignment", self._args.settings.cluster, job, container, access, *where),
+            scope=self._args.lake.accounts[account].containers[container].id,
             role_definition_id=self._roles[access],
             principal_id=self.identities[job].principal_id,
             # Left out it would be `User`, which Azure refuses for an identity it just made.
@@ -94,7 +100,20 @@ class Identities(pulumi.ComponentResource):
             opts=pulumi.ResourceOptions(parent=self),
         )
 
-
-def _builtin(settings: Settings, role: str) -> str:
-    # The subscription form is what ARM answers with; any other form would show as a change at every refresh.
-    return f"/subscriptions/{settings.subscription_id}/providers/Microsoft.Authorization/roleDefinitions/{role}"
+    def _operator(self, name: str, operator: Operator) -> az.authorization.RoleAssignment:
+        """People come from the settings; where a container is shared, a condition keeps them to their path."""
+        only = condition(operator.prefix, operator.access) if operator.prefix else None
+        return az.authorization.RoleAssignment(
+            f"{name}-operator-{operator.name}-{operator.container}-{operator.access}",
+            role_assignment_name=guid(
+                "operator", self._args.settings.cluster, operator.object_id, operator.container, operator.access
+            ),
+            scope=self._args.lake.first.containers[operator.container].id,
+            role_definition_id=self._roles[operator.access],
+            principal_id=operator.object_id,
+            principal_type=operator.kind,
+            description=f"operator {operator.name}",
+            condition=only,
+            condition_version="2.0" if only else None,
+            opts=pulumi.ResourceOptions(parent=self),
+        )

@@ -1,4 +1,5 @@
-"""The data lake: an account that no key opens and no destroy removes, its containers, and the two private ways in."""
+"""The data lake: its own locked resource group, one account (and replicas where one cannot serve), and what belongs to
+the group as a whole."""
 
 from __future__ import annotations
 
@@ -7,11 +8,10 @@ from dataclasses import dataclass
 import pulumi
 import pulumi_azure_native as az
 
-from feedline.names import CONTAINERS
 from feedline.settings import Settings
+from infra.account import Account
+from infra.encryption import Encryption
 from infra.network import Network
-
-SOFT_DELETE_DAYS = 7
 
 
 @dataclass(frozen=True)
@@ -24,111 +24,47 @@ class LakeArgs:
 
 
 class Lake(pulumi.ComponentResource):
-    """One Data Lake Gen2 account in a resource group of its own with a CanNotDelete lock.
+    """The accounts, by name, in a resource group of its own with a CanNotDelete lock.
 
-    Account and containers are protected and retained: a destroy of the cluster never touches data.
+    Accounts and containers are protected and retained: a destroy of the cluster never touches data.
     """
 
     def __init__(self, name: str, args: LakeArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("feedline:lake:Lake", name, None, opts)
-        self._args = args
-        # In the rehearsal nothing is worth keeping, and a sandbox that could not be destroyed would be a nuisance.
-        self._kept = not args.settings.is_sandbox
         settings = args.settings
+        # In the rehearsal nothing is worth keeping, and a sandbox that could not be destroyed would be a nuisance.
+        self._kept = not settings.is_sandbox
+        data = pulumi.ResourceOptions(parent=self, protect=self._kept, retain_on_delete=self._kept)
         self.group = az.resources.ResourceGroup(
             f"{name}-group",
             resource_group_name=f"rg-{settings.cluster}-lake",
             location=settings.location,
             tags={"feedline": settings.cluster, "classification": settings.lake.classification},
-            opts=self._data(),
+            opts=data,
         )
-        self.account = self._account(name)
-        self.containers = {container: self._container(name, container) for container in CONTAINERS}
-        for kind in ("blob", "dfs"):
-            self._endpoint(name, kind)
-        self.register_outputs({"account": self.account.id})
+        encryption = None
+        if settings.lake.key:
+            encryption = Encryption(f"{name}-encryption", settings, self.group.name, settings.lake.key, self)
+        self.accounts: dict[str, Account] = {}
+        for index, account in enumerate(settings.accounts):
+            # The first keeps the names it always had: a changed logical name would be another resource.
+            label = name if index == 0 else f"{name}-{account}"
+            self.accounts[account] = Account(
+                label, account, settings, self.group.name, args.network, args.network_group, encryption, data, self
+            )
+        self.first = self.accounts[settings.lake.account]
+        self.register_outputs({"account": self.first.account.id})
 
     def lock(self, name: str, after: list[pulumi.Resource]) -> None:
         """Lock the lake's resource group. `after` names what else is made below it: Azure checks a lock at every delete
         under its scope, role assignments included, so the lock comes last and goes first.
         """
+        made = [r for account in self.accounts.values() for r in (account.account, *account.containers.values())]
         az.authorization.ManagementLockByScope(
             f"{name}-lock",
             scope=self.group.id,
             lock_name="data-is-kept",
             level="CanNotDelete",
             notes="Training data lives here. Removing this lock is a decision of its own.",
-            opts=pulumi.ResourceOptions(
-                parent=self, protect=self._kept, depends_on=[self.account, *self.containers.values(), *after]
-            ),
-        )
-
-    def _data(self) -> pulumi.ResourceOptions:
-        return pulumi.ResourceOptions(parent=self, protect=self._kept, retain_on_delete=self._kept)
-
-    def _account(self, name: str) -> az.storage.StorageAccount:
-        settings = self._args.settings
-        account = az.storage.StorageAccount(
-            f"{name}-account",
-            resource_group_name=self.group.name,
-            account_name=settings.lake.account,
-            location=settings.location,
-            kind="StorageV2",
-            sku={"name": f"Standard_{settings.lake.redundancy}"},
-            access_tier="Hot",
-            is_hns_enabled=True,  # never leave it out: absent is a change, and a change replaces the account
-            allow_shared_key_access=False,
-            default_to_o_auth_authentication=True,
-            minimum_tls_version="TLS1_2",
-            enable_https_traffic_only=True,
-            allow_blob_public_access=False,
-            public_network_access="Disabled",
-            allow_cross_tenant_replication=False,
-            network_rule_set={"default_action": "Deny", "bypass": "None"},
-            tags={"feedline": settings.cluster, "classification": settings.lake.classification},
-            opts=self._data(),
-        )
-        az.storage.BlobServiceProperties(
-            f"{name}-blob-service",
-            resource_group_name=self.group.name,
-            account_name=account.name,
-            blob_services_name="default",
-            delete_retention_policy={"enabled": True, "days": SOFT_DELETE_DAYS},
-            container_delete_retention_policy={"enabled": True, "days": SOFT_DELETE_DAYS},
-            opts=pulumi.ResourceOptions(parent=self),
-        )
-        return account
-
-    def _container(self, name: str, container: str) -> az.storage.BlobContainer:
-        return az.storage.BlobContainer(
-            f"{name}-{container}",
-            resource_group_name=self.group.name,
-            account_name=self.account.name,
-            container_name=container,
-            public_access="None",
-            opts=self._data(),
-        )
-
-    def _endpoint(self, name: str, kind: str) -> None:
-        """HNS clients talk to both hosts, so both need a private way in."""
-        settings, network = self._args.settings, self._args.network
-        endpoint = az.network.PrivateEndpoint(
-            f"{name}-{kind}-endpoint",
-            resource_group_name=self._args.network_group,
-            private_endpoint_name=f"pe-{settings.lake.account}-{kind}",
-            location=settings.location,
-            # A plain mapping on purpose: the SDK's SubnetArgs sends policies along that come back as a diff for ever.
-            subnet={"id": network.endpoints.id},
-            private_link_service_connections=[
-                {"name": kind, "private_link_service_id": self.account.id, "group_ids": [kind]}
-            ],
-            opts=pulumi.ResourceOptions(parent=self, ignore_changes=["customDnsConfigs"]),
-        )
-        az.network.PrivateDnsZoneGroup(
-            f"{name}-{kind}-zone-group",
-            resource_group_name=self._args.network_group,
-            private_endpoint_name=endpoint.name,
-            private_dns_zone_group_name="default",
-            private_dns_zone_configs=[{"name": kind, "private_dns_zone_id": network.zones[kind].id}],
-            opts=pulumi.ResourceOptions(parent=self),
+            opts=pulumi.ResourceOptions(parent=self, protect=self._kept, depends_on=[*made, *after]),
         )

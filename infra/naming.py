@@ -14,3 +14,9 @@ def guid(*parts: str) -> str:
     previews.
     """
     return str(uuid.uuid5(_NAMESPACE, "\0".join(parts)))
+
+
+def builtin(subscription: str, role: str) -> str:
+    """Given a subscription and a built-in role's GUID, return the role's id in the form that ARM answers with: any
+    other form would show as a change at every refresh."""
+    return f"/subscriptions/{subscription}/providers/Microsoft.Authorization/roleDefinitions/{role}"

@@ -46,10 +46,13 @@ class Ingest:
         self.progress, self.options = progress, options
         self.dataset: str = options.get("dataset") or contract.workload.dataset
         mount = _dataset_mount(contract)
-        account, identity = contract.account(mount.account), contract.identity(self.node.identity)
+        # A copy for the nodes that another account serves is ingested like the first.
+        account = contract.account(options.get("account") or mount.account)
+        identity = contract.identity(self.node.identity)
         self.store: Store = Store(account.blob_endpoint, mount.container, identity.client_id)
         self.destination = f"{account.blob_endpoint}/{mount.container}/{self.dataset}"
-        self.folder = Path(STATE_FOLDER, "ingest", self.dataset)
+        copy = [account.name] if account.name != mount.account else []
+        self.folder = Path(STATE_FOLDER, "ingest", *copy, self.dataset)
         self.copy = Copy(self.folder, identity.client_id)
         self.manifest_file = self.folder / "manifest.json"
         self.source: str | None = options.get("source")

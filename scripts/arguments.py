@@ -46,6 +46,7 @@ HELP = {
     "max-age": "hours for which an earlier answer holds",
     "wipe": "local disks whose content nobody needs, comma-separated: /dev/nvme0n1,…",
     "source": "the folder on the ingest node to ingest",
+    "account": "ingest the copy in this account (default: the lake's first)",
     "dataset": "the data set's name (default: the one in the settings)",
     "cap-mbps": "limit the upload to this many megabits per second",
 }

@@ -16,7 +16,10 @@ class Size:
     """One VM size. Bytes are bytes, `nic_bits_per_s` is the documented front-end network bandwidth, not InfiniBand.
 
     `nvme_read_bytes_per_s` is what one local NVMe disk is *planned* with; no trustworthy public figure of these
-    disks exists, so it is conservative and marked as an assumption. `proven` = this project has handed off nodes of it.
+    disks exists, so it is conservative and marked as an assumption. `disk_bytes_per_s` is the most all managed disks
+    together move (uncached), `temp_disk_bytes` the SCSI temporary disk, which is never the cache. No ND page lists
+    Trusted Launch, and the GPU driver's modules are unsigned: `security_type` stays Standard, `secure_boot` off.
+    `proven` = this project has handed off nodes of it.
     """
 
     name: str
@@ -31,7 +34,13 @@ class Size:
     infiniband: bool
     arch: str
     source: str
+    disk_bytes_per_s: float
+    temp_disk_bytes: int
     proven: bool = True
+    disk_controller: str = "SCSI"
+    security_type: str = "Standard"
+    secure_boot: bool = False
+    read_on: str = "2026-12-01"
 
     @property
     def nvme_total_bytes(self) -> int:
@@ -43,6 +52,10 @@ class Size:
         """The front-end network in bytes/s."""
         return self.nic_bits_per_s / 8
 
+
+OS_DISK_NVME = 1
+"""How many whole NVMe disks an ephemeral OS disk takes away (enable-nvme-temp-faqs.yml: "one or several"; 128 GiB fit
+one disk of every size here)."""
 
 NVME_ASSUMED = 2.0 * GB
 """Assumed read rate of one local NVMe disk, bytes/s; measured per node by `fab validate`, never taken from here."""
@@ -66,6 +79,8 @@ SIZES: dict[str, Size] = {
             True,
             "x86_64",
             "ndasra100v4 page names a 6,000 GiB temp disk and no NVMe; azhpc-images tests expect 8",
+            800e6,
+            6000 * GIB,
         ),
         Size(
             "Standard_ND96amsr_A100_v4",
@@ -80,6 +95,8 @@ SIZES: dict[str, Size] = {
             True,
             "x86_64",
             "ndmasra100v4 page names a 6,400 GiB temp disk and no NVMe; azhpc-images tests expect 8",
+            800e6,
+            6400 * GIB,
         ),
         Size(
             "Standard_ND96isr_H100_v5",
@@ -94,6 +111,8 @@ SIZES: dict[str, Size] = {
             True,
             "x86_64",
             _H100,
+            612e6,
+            1024 * GIB,
         ),
         Size(
             "Standard_ND96isr_H200_v5",
@@ -108,6 +127,8 @@ SIZES: dict[str, Size] = {
             True,
             "x86_64",
             _PAGE,
+            612e6,
+            1024 * GIB,
         ),
         Size(
             "Standard_ND96isr_MI300X_v5",
@@ -122,6 +143,8 @@ SIZES: dict[str, Size] = {
             True,
             "x86_64",
             _PAGE,
+            1200e6,
+            1000 * GIB,
             proven=False,
         ),
         Size(
@@ -137,7 +160,10 @@ SIZES: dict[str, Size] = {
             True,
             "aarch64",
             "specs include: 160 Gbps although the header says Mbps",
+            1200e6,
+            0 * GIB,
             proven=False,
+            disk_controller="NVMe",
         ),
         Size(
             "Standard_ND128isr_GB300_v6",
@@ -152,7 +178,10 @@ SIZES: dict[str, Size] = {
             True,
             "aarch64",
             "specs include; ai-infrastructure-on-azure says 4 x 3.5 TB",
+            1200e6,
+            0 * GIB,
             proven=False,
+            disk_controller="NVMe",
         ),
     )
 }

@@ -229,7 +229,7 @@ def _hardware(contract: Contract, node: Node, facts: NodeFacts) -> Iterator[Verd
         return
     counts = (
         ("GPUs", "gpus", facts.gpus, size.gpus),
-        ("NVMe disks", "nvme_disks", facts.nvme_disks, size.nvme_count),
+        ("NVMe disks", "nvme_disks", facts.nvme_disks, size.nvme_count if node.nvme_disks is None else node.nvme_disks),
         ("cores", "cores", facts.cores, size.vcpus),
     )
     for check, name, found, wanted in counts:

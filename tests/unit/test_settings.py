@@ -33,7 +33,7 @@ def told(*changes: tuple[str, Any]) -> str:
         *parents, last = path.split(".")
         here = raw
         for parent in parents:
-            here = here[parent]
+            here = here.setdefault(parent, {})
         here[last] = value
     try:
         Settings.parse(raw)
@@ -44,7 +44,8 @@ def told(*changes: tuple[str, Any]) -> str:
 
 def test_good_settings_are_taken_and_fill_in_what_was_left_out() -> None:
     settings = Settings.parse(GOOD)
-    assert settings.nodes.admin_user == "azureuser" and settings.network.access == "vpn" and settings.ingest.size
+    assert settings.nodes.admin_user == "azureuser" and settings.network.access == "vpn"
+    assert settings.ingest_size == "Standard_D4s_v5" and settings.regions == ("swedencentral",)
 
 
 def test_five_mistakes_are_told_in_one_message() -> None:
@@ -74,7 +75,7 @@ def test_a_missing_key_is_named_with_an_example() -> None:
     ("path", "value", "text"),
     [
         ("network.cidr", "172.16.0.0/12", "RDMA"),
-        ("nodes.count", 201, "availability set takes 200"),
+        ("nodes.count", 201, "201 is more than availability_set takes, 200"),
         ("nodes.size", "Standard_ND96isr_H100_v4", "Standard_ND96isr_H100_v5"),
         ("nodes.size", "Standard_ND128isr_GB300_v6", "unproven: true"),
         ("nodes.image", "a:b:c:latest", "pin a version"),
@@ -87,6 +88,101 @@ def test_a_missing_key_is_named_with_an_example() -> None:
 )
 def test_a_value_that_cannot_work_is_refused_with_the_reason(path: str, value: Any, text: str) -> None:
     assert text in told((path, value))
+
+
+HUB = "/subscriptions/s/resourceGroups/hub/providers/Microsoft.Network"
+EXISTING = {
+    "vnet_id": f"{HUB}/virtualNetworks/hub",
+    **{
+        name: {"id": f"{HUB}/virtualNetworks/hub/subnets/{name}", "prefix": f"10.8.{index}.0/24"}
+        for index, name in enumerate(("nodes", "endpoints", "ingest"), 1)
+    },
+    "blob_zone_id": f"{HUB}/privateDnsZones/privatelink.blob.core.windows.net",
+    "dfs_zone_id": f"{HUB}/privateDnsZones/privatelink.dfs.core.windows.net",
+}
+LUSTRE = {
+    "kind": "lustre",
+    "account": "hot01",
+    "tib": 16,
+    "provider_object_id": "6f1d2c0e-0000-4000-8000-000000000002",
+    "exception_reason": "epochs of small random reads",
+    "exception_until": "2027-03-01",
+}
+OPERATOR = {"name": "vision", "object_id": "6f1d2c0e-0000-4000-8000-000000000001", "container": "raw"}
+VAULT = {"vault_id": "/subscriptions/s/resourceGroups/r/providers/Microsoft.KeyVault/vaults/v", "name": "lake"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "text"),
+    [
+        ([("nodes.placement", "flexible")], "no InfiniBand for RDMA sizes (hint: uniform"),
+        ([("nodes.placement", "uniform"), ("nodes.count", 101)], "101 is more than uniform takes, 100"),
+        ([("nodes.capacity_reservation", "x")], "nodes.capacity_reservation: unknown key"),
+        ([("network.peers", [{"cidr": "10.41.128.0/20"}])], "overlaps network.cidr 10.41.0.0/16"),
+        (
+            [("network.existing", {**EXISTING, "dfs_zone_id": EXISTING["blob_zone_id"]})],
+            "is not the zone privatelink.dfs",
+        ),
+        ([("network.existing", EXISTING), ("network.access", "bastion")], "the hub brings its own Bastion"),
+        ([("network.existing", EXISTING), ("hot_tier", LUSTRE)], "lustre needs a subnet of its own"),
+        ([("lake.classification", "restricted")], "needs a customer-managed key"),
+        ([("lake.classification", "restricted")], "governance.allowed_regions: restricted data needs them named"),
+        ([("lake.classification", "restricted")], "restricted data is not reached by vpn (hint: bastion)"),
+        ([("lake.redundancy", "GRS"), ("governance.allowed_regions", ["swedencentral"])], "does not allow (hint: ZRS)"),
+        ([("governance.allowed_regions", ["norwayeast"])], "swedencentral is not in governance.allowed_regions"),
+        ([("governance.allowed_regions", ["norwyeast"])], "no region we know (hint: norwayeast)"),
+        ([("lake.lifecycle", [{"container": "checkpoints", "days": 9, "to": "delete"}])], "pruned by count"),
+        (
+            [("lake.lifecycle", [{"container": "training-data", "days": 9, "to": "cool", "by": "age"}])],
+            "written once and read for years (hint: last_access)",
+        ),
+        ([("lake.worm", [{"container": "checkpoints", "days": 9}])], "is not one of raw, models, artifacts"),
+        ([("lake.replicas", ["feedlinedev01"])], "an account is named twice"),
+        ([("lake.replicas", ["No"])], "has 'No', which is not valid"),
+        ([("lake.adopt", f"{HUB}/storageAccounts/other")], "is the account other, not feedlinedev01"),
+        ([("hot_tier", {"kind": "premium_blob"})], "needs a storage account of its own"),
+        ([("hot_tier", {**LUSTRE, "tib": 10})], "comes in steps of 8 TiB"),
+        ([("hot_tier", {**LUSTRE, "account": "feedlinedev01"})], "is the lake's"),
+        ([("hot_tier", {**LUSTRE, "exception_until": ""})], "give exception_reason and exception_until"),
+        ([("operators", [OPERATOR, {**OPERATOR, "prefix": "a/"}])], "one assignment of a role per principal and scope"),
+        ([("operators", [{**OPERATOR, "prefix": "a"}])], "a path that ends with '/'"),
+        ([("observability.budget_usd", 5)], "a budget needs the day it starts"),
+        ([("observability.budget_start", "2026-12-02")], "is not the first of a month"),
+        ([("observability.emails", ["nobody"])], "has 'nobody', which is not valid"),
+        ([("location", "swedncentral")], "no region we know (hint: swedencentral)"),
+    ],
+    ids=lambda value: str(value)[:40],
+)
+def test_keys_that_do_not_fit_together_are_refused_with_the_reason(changes: Any, text: str) -> None:
+    assert text in told(*changes)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        [("network.existing", EXISTING), ("network.access", "jump")],
+        [("network.peers", [{"cidr": "10.8.0.0/16", "vnet_id": EXISTING["vnet_id"]}])],
+        [("nodes.placement", "uniform"), ("nodes.count", 300), ("nodes.larger_placement_group", True)],
+        [("hot_tier", LUSTRE)],
+        [("operators", [OPERATOR, {**OPERATOR, "access": "write", "prefix": "a/"}])],
+        [
+            ("lake.classification", "restricted"),
+            ("lake.key", VAULT),
+            ("network.access", "bastion"),
+            ("governance.allowed_regions", ["swedencentral"]),
+        ],
+    ],
+    ids=lambda value: str(value)[:40],
+)
+def test_combinations_that_work_are_taken(changes: Any) -> None:
+    assert told(*changes) == ""
+
+
+def test_nodes_of_a_hub_take_their_addresses_from_the_hubs_subnet() -> None:
+    raw = deepcopy(GOOD)
+    raw["network"] = {"cidr": "10.8.0.0/16", "access": "jump", "existing": EXISTING}
+    settings = Settings.parse(raw)
+    assert str(settings.network.subnet(settings.nodes_subnet)) == "10.8.1.0/24"
 
 
 def test_confidential_data_is_not_copied_to_the_paired_region() -> None:
