@@ -67,7 +67,8 @@ def day(value: str) -> str:
     try:
         datetime.date.fromisoformat(value)
     except ValueError:
-        return "is not a day (example: 2026-12-01)"
+        # Unquoted, YAML makes a point in time of it before anybody can see what was written.
+        return 'is not a day (hint: in quotes, "2026-12-01")'
     return ""
 
 

@@ -13,25 +13,28 @@ from feedline.names import CONTAINERS
 from feedline.render.lifecycle import rules
 from feedline.settings import Settings
 from infra.encryption import Encryption
+from infra.naming import account_id, container_id
 from infra.network import Network
 
 
 class Account:
-    """The resources of one account, made under the lake's component: `account`, `containers` by name."""
+    """The resources of one account, made under the lake's component: `account` and its `id`, `containers` by name."""
 
     def __init__(
         self,
         name: str,
         account: str,
         settings: Settings,
-        group: pulumi.Input[str],
+        group_name: str,
+        group: az.resources.ResourceGroup,
         network: Network,
         network_group: pulumi.Input[str],
         encryption: Encryption | None,
         data: pulumi.ResourceOptions,
         parent: pulumi.Resource,
     ) -> None:
-        self._settings, self._group, self._data, self._parent = settings, group, data, parent
+        self._settings, self._group, self._data, self._parent = settings, group.name, data, parent
+        self.id = account_id(settings.subscription_id, group_name, account)
         self._network, self._network_group = network, network_group
         self.account = self._account(name, account, encryption)
         service = self._blob_service(name)
@@ -72,6 +75,10 @@ class Account:
             ),
         )
 
+    def container_id(self, container: str) -> str:
+        """Given one of the containers, return its id."""
+        return container_id(self.id, container)
+
     def _blob_service(self, name: str) -> az.storage.BlobServiceProperties:
         days = of(self._settings.lake.classification).soft_delete_days
         tracked = any(rule.by == "last_access" for rule in self._settings.lake.lifecycle)
@@ -84,7 +91,7 @@ class Account:
             container_delete_retention_policy={"enabled": True, "days": days},
             # Rules by last access count nothing unless Azure is told to remember accesses.
             last_access_time_tracking_policy={"enable": True, "name": "AccessTimeTracking"} if tracked else None,
-            opts=pulumi.ResourceOptions(parent=self._parent),
+            opts=self._data,  # deleting it would put soft delete back to its default: off
         )
 
     def _container(self, name: str, container: str) -> az.storage.BlobContainer:
@@ -108,7 +115,9 @@ class Account:
             account_name=self.account.name,
             management_policy_name="default",
             policy={"rules": wanted},
-            opts=pulumi.ResourceOptions(parent=self._parent, depends_on=[service, *self.containers.values()]),
+            opts=pulumi.ResourceOptions.merge(
+                self._data, pulumi.ResourceOptions(depends_on=[service, *self.containers.values()])
+            ),
         )
 
     def _immutable(self, name: str, kept: tuple[str, ...]) -> None:
@@ -123,7 +132,7 @@ class Account:
                 immutability_policy_name="default",
                 immutability_period_since_creation_in_days=worm.days,
                 allow_protected_append_writes=False,
-                opts=pulumi.ResourceOptions(parent=self._parent),
+                opts=self._data,
             )
 
     def _endpoint(self, name: str, account: str, kind: str) -> None:
@@ -135,10 +144,10 @@ class Account:
             location=self._settings.location,
             # A plain mapping on purpose: the SDK's SubnetArgs sends policies along that come back as a diff for ever.
             subnet={"id": self._network.endpoints},
-            private_link_service_connections=[
-                {"name": kind, "private_link_service_id": self.account.id, "group_ids": [kind]}
-            ],
-            opts=pulumi.ResourceOptions(parent=self._parent, ignore_changes=["customDnsConfigs"]),
+            private_link_service_connections=[{"name": kind, "private_link_service_id": self.id, "group_ids": [kind]}],
+            opts=pulumi.ResourceOptions(
+                parent=self._parent, ignore_changes=["customDnsConfigs"], depends_on=[self.account]
+            ),
         )
         az.network.PrivateDnsZoneGroup(
             f"{name}-{kind}-zone-group",

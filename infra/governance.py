@@ -7,19 +7,23 @@ import pulumi_azure_native as az
 
 from feedline.governance import SHADOW_RULE, denies
 from feedline.settings import Settings
+from infra.lake import Lake
 
 
 class Governance(pulumi.ComponentResource):
-    """One assignment per policy and group."""
+    """One assignment per policy and group. `below_the_lock` are those at the lake's group."""
 
-    def __init__(self, name: str, settings: Settings, groups: dict[str, az.resources.ResourceGroup]) -> None:
+    def __init__(
+        self, name: str, settings: Settings, lake: Lake, groups: dict[str, az.resources.ResourceGroup]
+    ) -> None:
         super().__init__("feedline:governance:Governance", name, None, None)
         own = pulumi.ResourceOptions(parent=self)
-        for label, group in groups.items():
+        self.below_the_lock: list[pulumi.Resource] = []
+        for label, group in {**groups, "lake": lake.group}.items():
             for policy in denies(settings.regions):
                 if label == "hot" and policy.name == "no-shared-key":
                     continue  # the named exception of the settings: Lustre's import signs with a key
-                az.authorization.PolicyAssignment(
+                made = az.authorization.PolicyAssignment(
                     f"{name}-{label}-{policy.name}",
                     scope=group.id,
                     policy_assignment_name=policy.name,
@@ -28,8 +32,10 @@ class Governance(pulumi.ComponentResource):
                     policy_definition_id=f"/providers/Microsoft.Authorization/policyDefinitions/{policy.definition}",
                     parameters={key: {"value": value} for key, value in policy.parameters.items()},
                     enforcement_mode="Default",
-                    opts=own,
+                    opts=pulumi.ResourceOptions(parent=self, protect=lake.kept and label == "lake"),
                 )
+                if label == "lake":
+                    self.below_the_lock.append(made)
         if settings.governance.audit_shadow_data:
             self._shadow(name, settings, own)
         self.register_outputs({})

@@ -18,15 +18,17 @@ _BLOBS = "Microsoft.Storage/storageAccounts/blobServices/containers"
 
 @dataclass(frozen=True)
 class IdentitiesArgs:
-    """What the identities need: the settings, their resource group, and the lake they are granted in."""
+    """What the identities need: the settings, and the lake they live with and are granted in."""
 
     settings: Settings
-    group: pulumi.Input[str]
     lake: Lake
 
 
 class Identities(pulumi.ComponentResource):
-    """The user-assigned identities and the role assignments of identities and operators."""
+    """The user-assigned identities and the role assignments of identities and operators.
+
+    They live with the lake and stay with it: the next cluster works as the same principals, with the same rights.
+    """
 
     def __init__(self, name: str, args: IdentitiesArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("feedline:identity:Identities", name, None, opts)
@@ -55,23 +57,24 @@ class Identities(pulumi.ComponentResource):
     def _identity(self, name: str, job: str) -> az.managedidentity.UserAssignedIdentity:
         return az.managedidentity.UserAssignedIdentity(
             f"{name}-{job}",
-            resource_group_name=self._args.group,
+            resource_group_name=self._args.lake.group.name,
             resource_name_=f"id-{self._args.settings.cluster}-{job}",
             location=self._args.settings.location,
-            opts=pulumi.ResourceOptions(parent=self),
+            opts=pulumi.ResourceOptions(parent=self, protect=self._args.lake.kept),
         )
 
-    def _append_role(self, name: str) -> pulumi.Input[str]:
+    def _append_role(self, name: str) -> str:
         """A job that writes checkpoints must not be able to delete them: no built-in role says that."""
         settings = self._args.settings
-        role = az.authorization.RoleDefinition(
+        scope, unique = self._args.lake.group_id, guid("role", settings.cluster, "append")
+        self._append = az.authorization.RoleDefinition(
             f"{name}-append",
-            role_definition_id=guid("role", settings.cluster, "append"),
-            scope=self._args.lake.group.id,
+            role_definition_id=unique,
+            scope=scope,
             role_name=f"Feedline {settings.cluster} checkpoint writer",
             role_type="CustomRole",
             description="Read, add and write blobs, never delete them.",
-            assignable_scopes=[self._args.lake.group.id],
+            assignable_scopes=[scope],
             permissions=[
                 {
                     "actions": [f"{_BLOBS}/read"],
@@ -80,9 +83,9 @@ class Identities(pulumi.ComponentResource):
                     "not_data_actions": [],
                 }
             ],
-            opts=pulumi.ResourceOptions(parent=self),
+            opts=pulumi.ResourceOptions(parent=self, protect=self._args.lake.kept, depends_on=[self._args.lake.group]),
         )
-        return role.id
+        return f"{scope}/providers/Microsoft.Authorization/roleDefinitions/{unique}"
 
     def _assign(
         self, name: str, job: str, account: str, container: str, access: str
@@ -92,12 +95,16 @@ class Identities(pulumi.ComponentResource):
         return az.authorization.RoleAssignment(
             "-".join([name, job, container, *where]),
             role_assignment_name=guid("assignment", self._args.settings.cluster, job, container, access, *where),
-            scope=self._args.lake.accounts[account].containers[container].id,
+            scope=self._args.lake.accounts[account].container_id(container),
             role_definition_id=self._roles[access],
             principal_id=self.identities[job].principal_id,
             # Left out it would be `User`, which Azure refuses for an identity it just made.
             principal_type="ServicePrincipal",
-            opts=pulumi.ResourceOptions(parent=self),
+            opts=pulumi.ResourceOptions(
+                parent=self,
+                protect=self._args.lake.kept,
+                depends_on=[self._args.lake.accounts[account].containers[container], self._append],
+            ),
         )
 
     def _operator(self, name: str, operator: Operator) -> az.authorization.RoleAssignment:
@@ -108,12 +115,16 @@ class Identities(pulumi.ComponentResource):
             role_assignment_name=guid(
                 "operator", self._args.settings.cluster, operator.object_id, operator.container, operator.access
             ),
-            scope=self._args.lake.first.containers[operator.container].id,
+            scope=self._args.lake.first.container_id(operator.container),
             role_definition_id=self._roles[operator.access],
             principal_id=operator.object_id,
             principal_type=operator.kind,
             description=f"operator {operator.name}",
             condition=only,
             condition_version="2.0" if only else None,
-            opts=pulumi.ResourceOptions(parent=self),
+            opts=pulumi.ResourceOptions(
+                parent=self,
+                protect=self._args.lake.kept,
+                depends_on=[self._args.lake.first.containers[operator.container]],
+            ),
         )

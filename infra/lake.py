@@ -11,6 +11,7 @@ import pulumi_azure_native as az
 from feedline.settings import Settings
 from infra.account import Account
 from infra.encryption import Encryption
+from infra.naming import group_id
 from infra.network import Network
 
 
@@ -26,18 +27,21 @@ class LakeArgs:
 class Lake(pulumi.ComponentResource):
     """The accounts, by name, in a resource group of its own with a CanNotDelete lock.
 
-    Accounts and containers are protected and retained: a destroy of the cluster never touches data.
+    Accounts and containers are protected and retained: a destroy of the cluster never touches data. So is whatever else
+    lies below the lock, since Azure would refuse to delete it: identities, assignments, logs. `kept` says whether.
     """
 
     def __init__(self, name: str, args: LakeArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("feedline:lake:Lake", name, None, opts)
         settings = args.settings
         # In the rehearsal nothing is worth keeping, and a sandbox that could not be destroyed would be a nuisance.
-        self._kept = not settings.is_sandbox
-        data = pulumi.ResourceOptions(parent=self, protect=self._kept, retain_on_delete=self._kept)
+        self.kept = not settings.is_sandbox
+        self.group_name = f"rg-{settings.cluster}-lake"
+        self.group_id = group_id(settings.subscription_id, self.group_name)
+        data = pulumi.ResourceOptions(parent=self, protect=self.kept, retain_on_delete=self.kept)
         self.group = az.resources.ResourceGroup(
             f"{name}-group",
-            resource_group_name=f"rg-{settings.cluster}-lake",
+            resource_group_name=self.group_name,
             location=settings.location,
             tags={"feedline": settings.cluster, "classification": settings.lake.classification},
             opts=data,
@@ -50,7 +54,16 @@ class Lake(pulumi.ComponentResource):
             # The first keeps the names it always had: a changed logical name would be another resource.
             label = name if index == 0 else f"{name}-{account}"
             self.accounts[account] = Account(
-                label, account, settings, self.group.name, args.network, args.network_group, encryption, data, self
+                label,
+                account,
+                settings,
+                self.group_name,
+                self.group,
+                args.network,
+                args.network_group,
+                encryption,
+                data,
+                self,
             )
         self.first = self.accounts[settings.lake.account]
         self.register_outputs({"account": self.first.account.id})
@@ -66,5 +79,5 @@ class Lake(pulumi.ComponentResource):
             lock_name="data-is-kept",
             level="CanNotDelete",
             notes="Training data lives here. Removing this lock is a decision of its own.",
-            opts=pulumi.ResourceOptions(parent=self, protect=self._kept, depends_on=[*made, *after]),
+            opts=pulumi.ResourceOptions(parent=self, protect=self.kept, depends_on=[*made, *after]),
         )

@@ -16,6 +16,22 @@ def guid(*parts: str) -> str:
     return str(uuid.uuid5(_NAMESPACE, "\0".join(parts)))
 
 
+def group_id(subscription: str, group: str) -> str:
+    """Given subscription and resource group, return the group's id. Known in previews, where resources' own ids are
+    not: so the policy pack can judge what refers to it."""
+    return f"/subscriptions/{subscription}/resourceGroups/{group}"
+
+
+def account_id(subscription: str, group: str, account: str) -> str:
+    """Given subscription, resource group and name, return a storage account's id."""
+    return f"{group_id(subscription, group)}/providers/Microsoft.Storage/storageAccounts/{account}"
+
+
+def container_id(account: str, container: str) -> str:
+    """Given a storage account's id and a container, return the container's id."""
+    return f"{account}/blobServices/default/containers/{container}"
+
+
 def builtin(subscription: str, role: str) -> str:
     """Given a subscription and a built-in role's GUID, return the role's id in the form that ARM answers with: any
     other form would show as a change at every refresh."""

@@ -12,33 +12,39 @@ from feedline.catalog.storage import limits
 from feedline.classification import of
 from feedline.settings import Settings
 from feedline.watch import MetricAlert, account_alerts
+from infra.account import Account
 from infra.lake import Lake
 
 
 class Observability(pulumi.ComponentResource):
-    """Workspace, diagnostic settings and alerts of every lake account, action group, budget."""
+    """Workspace, diagnostic settings and alerts of every lake account, action group, budget.
+
+    The workspace lives with the lake: who read and deleted what is still to be known when the cluster is gone.
+    `below_the_lock` are the resources in or at the lake's group.
+    """
 
     def __init__(self, name: str, settings: Settings, group: az.resources.ResourceGroup, lake: Lake) -> None:
         super().__init__("feedline:observability:Observability", name, None, None)
         self._settings, self._group, self._own = settings, group, pulumi.ResourceOptions(parent=self)
         self.workspace = az.operationalinsights.Workspace(
             f"{name}-workspace",
-            resource_group_name=group.name,
+            resource_group_name=lake.group.name,
             workspace_name=f"log-{settings.cluster}",
             location=settings.location,
             sku={"name": "PerGB2018"},
             retention_in_days=settings.observability.retention_days,
             tags={"feedline": settings.cluster},
-            opts=self._own,
+            opts=pulumi.ResourceOptions(parent=self, protect=lake.kept),
         )
+        self.below_the_lock: list[pulumi.Resource] = [self.workspace]
         self._people = self._action_group(name)
         account_limits = limits(settings.location)
         if settings.lake.egress_gbps:
             account_limits = replace(account_limits, egress_bits_per_s=settings.lake.egress_gbps * 1e9)
         for label, made in lake.accounts.items():
-            self._diagnostics(f"{name}-{label}", made.account)
+            self.below_the_lock.append(self._diagnostics(f"{name}-{label}", made, lake))
             for alert in account_alerts(account_limits):
-                self._alert(f"{name}-{label}", label, made.account, alert)
+                self._alert(f"{name}-{label}", label, made, alert)
         if settings.observability.budget_usd:
             self._budget(name)
         self.register_outputs({})
@@ -59,24 +65,24 @@ class Observability(pulumi.ComponentResource):
             opts=self._own,
         )
 
-    def _diagnostics(self, name: str, account: az.storage.StorageAccount) -> None:
+    def _diagnostics(self, name: str, account: Account, lake: Lake) -> az.monitor.DiagnosticSetting:
         """Who wrote and who deleted is always kept; every read only where it is asked for: it costs more than the rest.
 
         A diagnostic setting outlives its account and then stands in the way of the next one: it is never retained.
         """
         reads = self._settings.lake.log_reads or of(self._settings.lake.classification).log_reads
         categories = ["StorageWrite", "StorageDelete", *(["StorageRead"] if reads else [])]
-        az.monitor.DiagnosticSetting(
+        return az.monitor.DiagnosticSetting(
             f"{name}-diagnostics",
             name="feedline",
-            resource_uri=account.id.apply(lambda rid: f"{rid}/blobServices/default"),
+            resource_uri=f"{account.id}/blobServices/default",
             workspace_id=self.workspace.id,
             logs=[{"category": category, "enabled": True} for category in categories],
             metrics=[{"category": "Transaction", "enabled": True}],
-            opts=self._own,
+            opts=pulumi.ResourceOptions(parent=self, protect=lake.kept, depends_on=[account.account]),
         )
 
-    def _alert(self, name: str, label: str, account: az.storage.StorageAccount, alert: MetricAlert) -> None:
+    def _alert(self, name: str, label: str, account: Account, alert: MetricAlert) -> None:
         dimensions = []
         if alert.dimension:
             dimensions = [{"name": alert.dimension[0], "operator": "Include", "values": list(alert.dimension[1])}]
@@ -109,7 +115,7 @@ class Observability(pulumi.ComponentResource):
             },
             actions=[{"action_group_id": self._people.id}],
             tags={"feedline": self._settings.cluster},
-            opts=self._own,
+            opts=pulumi.ResourceOptions(parent=self, depends_on=[account.account]),
         )
 
     def _budget(self, name: str) -> None:

@@ -8,7 +8,7 @@ from tests.engine.conftest import CHECKOUT, Engine
 pytestmark = pytest.mark.timeout(180)
 
 
-@pytest.mark.parametrize("stack", ["dev", "staging", "prod"])
+@pytest.mark.parametrize("stack", ["dev", "staging", "prod", "norway"])
 def test_an_environment_previews_under_the_pack_and_tells_its_feed_plan(engine: Engine, stack: str) -> None:
     engine.pulumi("stack", "init", stack)
     said = engine.pulumi("preview", "--stack", stack, "--policy-pack", "policies")
@@ -20,7 +20,7 @@ def config(engine: Engine, stack: str, *pairs: str) -> tuple[str, ...]:
     settings = yaml.safe_load((CHECKOUT / f"Pulumi.{stack}.yaml").read_text())
     for pair in pairs:
         (section, key), value = pair.split("=")[0].split("."), pair.split("=", 1)[1]
-        settings["config"][f"feedline:{section}"][key] = yaml.safe_load(value)
+        settings["config"].setdefault(f"feedline:{section}", {})[key] = yaml.safe_load(value)
     file = engine.folder / f"Pulumi.{stack}.yaml"
     file.write_text(yaml.safe_dump(settings))
     return "--stack", stack, "--config-file", str(file)
