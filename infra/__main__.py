@@ -1,5 +1,4 @@
-"""What exists, in order: network, lake, identities, hot tier, nodes, what watches and what forbids - and the contract
-that the runbook reads."""
+"""The Pulumi program: `pulumi up` starts it here."""
 
 from __future__ import annotations
 
@@ -9,47 +8,12 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # Pulumi starts the program inside its own folder
 
 import pulumi
-import pulumi_azure_native as az
 
 from feedline.errors import FeedlineError
-from infra import configuration, export
-from infra.feed import FeedPlan, feed_plan
-from infra.governance import Governance
-from infra.hot_tier import HotTier
-from infra.identity import Identities, IdentitiesArgs
-from infra.lake import Lake, LakeArgs
-from infra.network import Network, NetworkArgs
-from infra.nodes import Nodes, NodesArgs
-from infra.observability import Observability
-
-
-def main() -> None:
-    """Declare the stack. Raise FeedlineError for settings that cannot work."""
-    settings = configuration.load()
-    proxy = configuration.proxy_command(settings)
-    plan = feed_plan(settings)
-    group = az.resources.ResourceGroup(
-        "cluster",
-        resource_group_name=f"rg-{settings.cluster}",
-        location=settings.location,
-        tags={"feedline": settings.cluster},
-    )
-    network = Network("network", NetworkArgs(settings, group.name))
-    lake = Lake("lake", LakeArgs(settings, network, group.name))
-    identities = Identities("identities", IdentitiesArgs(settings, lake))
-    hot = HotTier("hot", settings, network, identities) if settings.hot_tier.kind != "none" else None
-    nodes = Nodes("nodes", NodesArgs(settings, group.name, network, identities))
-    observed = Observability("observability", settings, group, lake)
-    governed = Governance("governance", settings, lake, {"cluster": group, **({"hot": hot.group} if hot else {})})
-    lake.lock("lake", after=[*identities.assignments, *observed.below_the_lock, *governed.below_the_lock])
-    FeedPlan("feed", settings, plan)
-    pulumi.export("feed_plan", plan)
-    contract = export.contract(settings, lake, hot, identities, nodes, proxy_command=proxy, feed_plan=plan)
-    pulumi.export("contract", contract)
-
+from infra.program import declare
 
 try:
-    main()
+    declare()
 except FeedlineError as error:
     pulumi.log.error(str(error))
     sys.exit(32)  # the code by which Pulumi knows that the error was shown already

@@ -69,8 +69,8 @@ def commands_of(context: Context, stage: str, pytest_args: Sequence[str]) -> lis
     if stage == "lint":
         return [(" ".join(words[:2]).strip(" ."), [str(programs / words[0]), *words[1:]]) for words in LINTERS]
     # pytest's exit code 5 (no test found) stays a failure: a tier that runs nothing proves nothing.
-    # These share nothing, so every core takes some; the other tiers share an engine or a sandbox.
-    spread = ["-n", "auto", "--dist", "loadfile"] if stage in ("unit", "doors") else []
+    # Files share nothing, so every core takes some; only the rehearsal has one sandbox for all.
+    spread = [] if stage == "rehearsal" else ["-n", "auto", "--dist", "loadfile"]
     argv = [str(context.python), "-m", "pytest", f"tests/{stage}", *spread, *pytest_args]
     return [(f"tests/{stage}", argv)]
 

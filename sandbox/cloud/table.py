@@ -47,6 +47,7 @@ ROWS = (
     Row(f"{_STORAGE}/managementPolicies", "default", parent=_STORAGE),
     Row(f"{_NET}/virtualNetworks", located=True),
     Row(f"{_NET}/virtualNetworks/subnets", parent=f"{_NET}/virtualNetworks"),
+    Row(f"{_NET}/virtualNetworks/virtualNetworkPeerings", parent=f"{_NET}/virtualNetworks"),
     Row(f"{_NET}/networkSecurityGroups", located=True),
     Row(f"{_NET}/networkSecurityGroups/securityRules", parent=f"{_NET}/networkSecurityGroups"),
     Row(f"{_NET}/networkInterfaces", located=True),
@@ -81,6 +82,12 @@ ROWS = (
     Row("Microsoft.Insights/diagnosticSettings", r"[^<>*%&:?+/\\]{1,260}", scoped=True),
     Row("Microsoft.OperationalInsights/workspaces", r"[A-Za-z0-9][A-Za-z0-9-]{2,61}[A-Za-z0-9]", located=True),
     Row("Microsoft.Consumption/budgets", r"[\w-]{1,63}", scoped=True),
+    Row(
+        "Microsoft.StorageCache/amlFilesystems",
+        r"[A-Za-z0-9]([\w-]{0,78}[A-Za-z0-9])?",
+        ("location", "properties.hsm"),
+        located=True,
+    ),
     Row("Microsoft.KeyVault/vaults", r"[A-Za-z][A-Za-z0-9-]{1,22}[A-Za-z0-9]", ("location",), located=True),
 )
 

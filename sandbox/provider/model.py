@@ -94,6 +94,10 @@ MODEL: dict[str, Row] = {
         f"{_NET}/virtualNetworks/{{virtualNetworkName}}", "virtualNetworkName", located=True
     ),
     "network:Subnet": _row(f"{_NET}/virtualNetworks/{{virtualNetworkName}}/subnets/{{subnetName}}", "subnetName"),
+    "network:VirtualNetworkPeering": _row(
+        f"{_NET}/virtualNetworks/{{virtualNetworkName}}/virtualNetworkPeerings/{{virtualNetworkPeeringName}}",
+        "virtualNetworkPeeringName",
+    ),
     "network:NetworkSecurityGroup": _row(
         f"{_NET}/networkSecurityGroups/{{networkSecurityGroupName}}", "networkSecurityGroupName", located=True
     ),
@@ -166,6 +170,13 @@ MODEL: dict[str, Row] = {
         located=True,
     ),
     "consumption:Budget": _row("{scope}/providers/Microsoft.Consumption/budgets/{budgetName}", "budgetName"),
+    "storagecache:AmlFilesystem": _row(
+        f"{_RG}/providers/Microsoft.StorageCache/amlFilesystems/{{amlFilesystemName}}",
+        "amlFilesystemName",
+        force=("location", "sku", "storageCapacityTiB", "filesystemSubnet", "hsm", "zones"),
+        unknown=("clientInfo",),
+        located=True,
+    ),
     "keyvault:Vault": _row(f"{_RG}/providers/Microsoft.KeyVault/vaults/{{vaultName}}", "vaultName", located=True),
 }
 

@@ -16,12 +16,18 @@ FOLDER = CHECKOUT / "tests" / "fixtures" / "wire"
 UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"
 
 
-def sent(engine: Engine, stack: str) -> dict[str, Any]:
-    """Every resource of a preview by its logical name: type, inputs, and how it is protected."""
+def previewed(engine: Engine, stack: str) -> dict[str, Any]:
+    """What a preview under the policy pack says."""
     engine.pulumi("stack", "init", stack)
-    said = engine.pulumi("preview", "--stack", stack, "--json")
+    said = engine.pulumi("preview", "--stack", stack, "--policy-pack", "policies", "--json")
+    found: dict[str, Any] = json.loads(said[said.index("{") :])
+    return found
+
+
+def sent(preview: dict[str, Any]) -> dict[str, Any]:
+    """Every resource of a preview by its logical name: type, inputs, and how it is protected."""
     found = {}
-    for step in json.loads(said[said.index("{") :])["steps"]:
+    for step in preview["steps"]:
         state = step["newState"]
         if state["type"].startswith("azure-native:"):
             kept = [word for word in ("protect", "retainOnDelete") if state.get(word)]
@@ -45,8 +51,11 @@ def plain(value: Any, key: str = "") -> Any:
 
 
 @pytest.mark.parametrize("stack", ["dev", "staging", "prod", "norway"])
-def test_an_environment_sends_exactly_what_was_agreed(engine: Engine, stack: str) -> None:
-    found, file = sent(engine, stack), FOLDER / f"{stack}.json"
+def test_an_environment_previews_under_the_pack_and_sends_exactly_what_was_agreed(engine: Engine, stack: str) -> None:
+    preview = previewed(engine, stack)
+    told = "\n".join(d["message"] for d in preview["diagnostics"])
+    assert "feed plan: " in told and "feed plan at 10x: " in told and "[mandatory]" not in told
+    found, file = sent(preview), FOLDER / f"{stack}.json"
     if os.environ.get("FEEDLINE_WRITE_WIRE"):
         FOLDER.mkdir(parents=True, exist_ok=True)
         file.write_text(json.dumps(found, indent=1) + "\n")
