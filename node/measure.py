@@ -26,11 +26,13 @@ TABLE = "feedline_validate"
 
 @dataclass(frozen=True)
 class Snapshot:
-    """Counters at one moment, in bytes. `rx` is None where the endpoints could not be counted."""
+    """Counters at one moment, in bytes; `cache_reads` counts the reads that the cache's device completed. `rx` is None
+    where the endpoints could not be counted."""
 
     rx: int | None
     cache_read: int
     os_moved: int
+    cache_reads: int = 0
 
 
 def device_of(path: str) -> str:
@@ -44,16 +46,27 @@ def block_bytes(device: str) -> tuple[int, int]:
 
     Raise OperationError where the kernel keeps no such numbers (an overlay, a tmpfs).
     """
+    fields = _block(device)
+    return int(fields[2]) * SECTOR_BYTES, int(fields[6]) * SECTOR_BYTES
+
+
+def block_reads(device: str) -> int:
+    """Given `major:minor`, return how many reads that block device completed since boot: what node_exporter shows as
+    `node_disk_reads_completed_total`. Raise OperationError where the kernel keeps no such number."""
+    return int(_block(device)[0])
+
+
+def _block(device: str) -> list[str]:
+    """The device's counters; see the kernel's Documentation/block/stat.rst."""
     path = Path("/sys/dev/block", device, "stat")
     try:
-        fields = path.read_text().split()
+        return path.read_text().split()
     except FileNotFoundError as error:
         raise OperationError(
             f"no block statistics for device {device}",
             where=str(path),
             hint="the cache must be on a block device; see `fab nvme`",
         ) from error
-    return int(fields[2]) * SECTOR_BYTES, int(fields[6]) * SECTOR_BYTES
 
 
 def addresses_of(endpoints: Iterable[str]) -> tuple[str, ...]:
@@ -124,7 +137,8 @@ class EndpointCounter:
 def snapshot(counter: EndpointCounter, cache_device: str, os_device: str) -> Snapshot:
     """Given the endpoint counter and the two devices, return all counters now."""
     os_read, os_written = block_bytes(os_device)
-    return Snapshot(counter.rx(), block_bytes(cache_device)[0], os_read + os_written)
+    cache_read, cache_reads = block_bytes(cache_device)[0], block_reads(cache_device)
+    return Snapshot(counter.rx(), cache_read, os_read + os_written, cache_reads)
 
 
 def drop_pages(paths: Iterable[str]) -> int:

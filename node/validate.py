@@ -99,7 +99,7 @@ class Validation:
 
     def _passes(self, name: str, passes: int, compute_s: float) -> Leg:
         app, seconds, results = 0, 0.0, []
-        moved = [0, 0, 0]
+        moved = [0, 0, 0, 0]
         counted = True
         with self.counter:
             for number in range(passes):
@@ -112,13 +112,13 @@ class Validation:
                 after = measure.snapshot(self.counter, self.placement.cache_device, self.placement.os_device)
                 counters = self._counters(before, after, result.bytes_read, result.total_s)
                 counted = counted and counters.rx is not None
-                moved = [
-                    have + more
-                    for have, more in zip(moved, (counters.rx or 0, counters.disk, counters.os_disk), strict=True)
-                ]
+                more = (counters.rx or 0, counters.disk, counters.os_disk, counters.disk_reads or 0)
+                moved = [have + one for have, one in zip(moved, more, strict=True)]
                 app, seconds = app + result.bytes_read, seconds + result.total_s
                 results.append(result)
-        return _leg(name, results, Counters(app, moved[0] if counted else None, moved[1], moved[2], seconds), compute_s)
+        rx, disk, os_disk, reads = moved
+        summed = Counters(app, rx if counted else None, disk, os_disk, seconds, reads)
+        return _leg(name, results, summed, compute_s)
 
     def _drop(self) -> None:
         """Make the next pass read the device: write back, then drop the pages of the mount's and of the cache's
@@ -142,7 +142,8 @@ class Validation:
     def _counters(self, before: measure.Snapshot, after: measure.Snapshot, app: int, seconds: float) -> Counters:
         rx = None if before.rx is None or after.rx is None else after.rx - before.rx
         # With the cache on the device of `/` both counters show the same bytes: that is what betrays it.
-        return Counters(app, rx, after.cache_read - before.cache_read, after.os_moved - before.os_moved, seconds)
+        disk, os_disk = after.cache_read - before.cache_read, after.os_moved - before.os_moved
+        return Counters(app, rx, disk, os_disk, seconds, after.cache_reads - before.cache_reads)
 
 
 def run(request: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
@@ -205,6 +206,7 @@ def _plain(leg: Leg) -> dict[str, Any]:
         "app_bytes": counters.app,
         "rx_bytes": counters.rx,
         "cache_device_bytes": counters.disk,
+        "cache_device_reads": counters.disk_reads,
         "os_disk_bytes": counters.os_disk,
         "bytes_per_s": counters.rate,
         "au_nominal": leg.au,

@@ -26,13 +26,15 @@ docs."""
 
 @dataclass(frozen=True)
 class Counters:
-    """Bytes moved during one leg. `rx` is None when no counter on the endpoints' addresses could be had."""
+    """Bytes moved during one leg. `rx` is None when no counter on the endpoints' addresses could be had. `disk_reads`
+    is how many reads the cache's device completed, None where nobody counted."""
 
     app: int
     rx: int | None
     disk: int
     os_disk: int
     seconds: float
+    disk_reads: int | None = None
 
     @property
     def rate(self) -> float:
