@@ -10,6 +10,7 @@ import pulumi_azure_native as az
 
 from feedline.catalog.storage import limits
 from feedline.classification import of
+from feedline.render import kusto
 from feedline.settings import Settings
 from feedline.watch import MetricAlert, account_alerts
 from infra.account import Account
@@ -17,7 +18,7 @@ from infra.lake import Lake
 
 
 class Observability(pulumi.ComponentResource):
-    """Workspace, diagnostic settings and alerts of every lake account, action group, budget.
+    """Workspace, diagnostic settings and alerts of every lake account, saved questions, action group, budget.
 
     The workspace lives with the lake: who read and deleted what is still to be known when the cluster is gone.
     `below_the_lock` are the resources in or at the lake's group.
@@ -45,6 +46,7 @@ class Observability(pulumi.ComponentResource):
             self.below_the_lock.append(self._diagnostics(f"{name}-{label}", made, lake))
             for alert in account_alerts(account_limits):
                 self._alert(f"{name}-{label}", label, made, alert)
+        self._queries(name)
         if settings.observability.budget_usd:
             self._budget(name)
         self.register_outputs({})
@@ -117,6 +119,30 @@ class Observability(pulumi.ComponentResource):
             tags={"feedline": self._settings.cluster},
             opts=pulumi.ResourceOptions(parent=self, depends_on=[account.account]),
         )
+
+    def _queries(self, name: str) -> None:
+        """A query pack, not saved searches: Azure answers 409 to a saved search that is sent again without its etag,
+        which the provider does not send (MicrosoftDocs/azure-docs#49275), and it could not leave the lake's lock."""
+        pack = az.operationalinsights.QueryPack(
+            f"{name}-queries",
+            resource_group_name=self._group.name,
+            query_pack_name=f"queries-{self._settings.cluster}",
+            location=self._settings.location,
+            tags={"feedline": self._settings.cluster},
+            opts=self._own,
+        )
+        for query in kusto.QUERIES:
+            az.operationalinsights.Query(
+                f"{name}-{query.id}",
+                resource_group_name=self._group.name,
+                query_pack_name=pack.name,
+                id=query.guid(self._settings.cluster),
+                display_name=query.display,
+                description=f"Needs the log category {query.needs}." if query.needs else None,
+                body=query.text,
+                related={"categories": [query.category], "resource_types": ["microsoft.storage/storageaccounts"]},
+                opts=self._own,
+            )
 
     def _budget(self, name: str) -> None:
         told = {

@@ -81,6 +81,8 @@ ROWS = (
     Row("Microsoft.Insights/scheduledQueryRules", r"[^<>*%&:?+/\\]{1,260}"),
     Row("Microsoft.Insights/diagnosticSettings", r"[^<>*%&:?+/\\]{1,260}", scoped=True),
     Row("Microsoft.OperationalInsights/workspaces", r"[A-Za-z0-9][A-Za-z0-9-]{2,61}[A-Za-z0-9]", located=True),
+    Row("Microsoft.OperationalInsights/queryPacks", r"[A-Za-z0-9][A-Za-z0-9._-]{0,254}", located=True),
+    Row("Microsoft.OperationalInsights/queryPacks/queries", GUID, parent="Microsoft.OperationalInsights/queryPacks"),
     Row("Microsoft.Consumption/budgets", r"[\w-]{1,63}", scoped=True),
     Row(
         "Microsoft.StorageCache/amlFilesystems",

@@ -169,6 +169,12 @@ MODEL: dict[str, Row] = {
         unknown=("customerId",),
         located=True,
     ),
+    "operationalinsights:QueryPack": _row(
+        f"{_RG}/providers/Microsoft.OperationalInsights/queryPacks/{{queryPackName}}", "queryPackName", located=True
+    ),
+    "operationalinsights:Query": _row(
+        f"{_RG}/providers/Microsoft.OperationalInsights/queryPacks/{{queryPackName}}/queries/{{id}}", "id", guid=True
+    ),
     "consumption:Budget": _row("{scope}/providers/Microsoft.Consumption/budgets/{budgetName}", "budgetName"),
     "storagecache:AmlFilesystem": _row(
         f"{_RG}/providers/Microsoft.StorageCache/amlFilesystems/{{amlFilesystemName}}",
