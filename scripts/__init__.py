@@ -2,7 +2,7 @@
 
 from invoke import Collection
 
-from scripts import access, cache, doctor, handoff, ingest, nvme, ready, size, validate
+from scripts import access, cache, doctor, handoff, ingest, nvme, ready, size, validate, watch
 
 ns = Collection("feedline")
 for _task in (
@@ -15,5 +15,6 @@ for _task in (
     handoff.handoff,
     ready.ready,
     size.size,
+    watch.watch,
 ):
     ns.add_task(_task)

@@ -48,6 +48,7 @@ HELP = {
     "source": "the folder on the ingest node to ingest",
     "account": "ingest the copy in this account (default: the lake's first)",
     "dataset": "the data set's name (default: the one in the settings)",
+    "to": "the folder to write to; made if it is not there",
     "cap-mbps": "limit the upload to this many megabits per second",
 }
 CHANGING = ("yes", "dry_run", "confirm_cluster", "break_lock")
