@@ -17,7 +17,7 @@ IDENTITY = "| extend Identity = iff(isempty(RequesterObjectId), AuthenticationTy
 
 @dataclass(frozen=True)
 class Query:
-    """One saved question. `category` is one of Azure Monitor's; `needs` says which log category it needs, if it is not always there."""
+    """One saved question. `category` is one of Azure Monitor's, `needs` the log category that is not always there."""
 
     id: str
     display: str
