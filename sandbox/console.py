@@ -5,6 +5,7 @@ from typing import Any
 
 from aiohttp import web
 
+from sandbox.cloud.machines import as_node, machines, node_name
 from sandbox.faults import FaultError, Faults
 from sandbox.nodes.supervisor import Supervisor
 
@@ -36,7 +37,7 @@ def add_routes(app: web.Application, cloud: Any, nodes: Supervisor, faults: Faul
 
     async def act(request: web.Request) -> web.Response:
         name, action = request.match_info["name"], request.match_info["action"]
-        vm = next((vm for vm in cloud.list("Microsoft.Compute/virtualMachines") if vm["name"] == name), None)
+        vm = next((as_node(vm) for vm in machines(cloud) if node_name(vm) == name), None)
         if vm is None or action not in ACTIONS:
             return _error(404, f"no node {name} or no action {action}; actions: {', '.join(ACTIONS)}")
         await asyncio.to_thread(getattr(nodes, ACTIONS[action]), vm)

@@ -13,11 +13,11 @@ from typing import Any
 from aiohttp import web
 
 from sandbox.arm.compute import Compute, ComputeError
-from sandbox.cloud import Cloud, Refusal
+from sandbox.cloud import Cloud, Refusal, scale_sets
 from sandbox.cloud.ids import is_below, parse
+from sandbox.cloud.machines import INSTANCE, INSTANCE_NIC, SCALE_SET, VM, as_node, boots, is_machine, model_id
 
 LOG = logging.getLogger("sandbox.arm")
-VM = "Microsoft.Compute/virtualMachines"
 VNET = "Microsoft.Network/virtualNetworks"
 ACTIONS = {"restart": "restart", "start": "start", "poweroff": "power_off", "deallocate": "deallocate"}
 STATES = {"running": "PowerState/running", "stopped": "PowerState/stopped", "deallocated": "PowerState/deallocated"}
@@ -58,7 +58,7 @@ class Arm:
     async def _get(self, path: str) -> web.Response:
         if path.lower().endswith("/instanceview"):
             vm = self._existing(path.rsplit("/", 1)[0])
-            state = STATES.get(self.compute.state(vm), "PowerState/unknown")
+            state = STATES.get(self.compute.state(as_node(vm)), "PowerState/unknown")
             return web.json_response({"statuses": [{"code": state, "level": "Info"}]})
         try:
             parse(path)
@@ -76,6 +76,9 @@ class Arm:
         elif scope:
             words = tail.split("/")
             kind = "/".join([words[0], *words[1::2]])
+            # All interfaces of a scale set in one answer is a collection of its own in ARM.
+            kind = INSTANCE_NIC if kind == f"{SCALE_SET}/networkInterfaces" else kind
+            scope = path.rsplit("/", 1)[0] if len(words) > 2 else scope
             found = [r for r in self.cloud.list(kind) if is_below(r["id"], scope)]
         else:
             raise Refusal(404, "InvalidResourceId", f"{path!r} is no resource and no collection.")
@@ -102,12 +105,16 @@ class Arm:
         self._refuse_while_busy(path)
         known = self.cloud.get(path)
         body.setdefault("properties", {}).pop("provisioningState", None)
-        if parse(path).type.lower() != VM.lower():
+        status, kind = 200 if known else 201, parse(path).type.lower()
+        if kind not in (VM.lower(), SCALE_SET.lower()):
             resource = await asyncio.to_thread(self.cloud.put, path, body)
-            return web.json_response(self._shown(resource), status=200 if known else 201)
+            return web.json_response(self._shown(resource), status=status)
         body["properties"]["provisioningState"] = "Updating" if known else "Creating"
         resource = await asyncio.to_thread(self.cloud.put, path, body)
-        return self._begin(resource, self.compute.create, status=200 if known else 201)
+        wanted, surplus = [resource], list[dict[str, Any]]()
+        if kind == SCALE_SET.lower():
+            wanted, surplus = await asyncio.to_thread(scale_sets.reconcile, self.cloud, resource)
+        return self._begin(resource, wanted, self.compute.create, surplus=surplus, status=status)
 
     async def _patch(self, path: str, body: dict[str, Any]) -> web.Response:
         have = self._existing(path)
@@ -118,11 +125,20 @@ class Arm:
         if found is None:
             return web.Response(status=204)
         self._refuse_while_busy(path)
-        vms = [r for r in [found, *self.cloud.below(path)] if r["type"] == VM]
+        doomed = [as_node(r) for r in [found, *self.cloud.below(path)] if is_machine(r)]
         await asyncio.to_thread(self.cloud.delete, path)
-        for vm in vms:
+        for vm in doomed:
             await asyncio.to_thread(self.compute.delete, vm)
+        if found["type"] == INSTANCE:
+            await asyncio.to_thread(self._shrink, found)
         return web.Response(status=200)
+
+    def _shrink(self, gone: dict[str, Any]) -> None:
+        """A deleted instance is not made again: the capacity goes down with it."""
+        owner = self.cloud.get(gone["id"].rsplit("/virtualMachines/", 1)[0])
+        if owner is not None:
+            owner["sku"]["capacity"] = len(scale_sets.instances(self.cloud, owner["id"]))
+            self.cloud.put(owner["id"], owner)
 
     async def _post(self, path: str) -> web.Response:
         rid, _, action = path.rpartition("/")
@@ -131,36 +147,69 @@ class Arm:
                 403, "AuthorizationFailed", "Account keys are not handed out: no program of this cluster may use them."
             )
         vm = self._existing(rid)
-        if vm["type"] != VM or action.lower() not in ACTIONS:
+        if not is_machine(vm) or action.lower() not in ACTIONS:
             raise Refusal(404, "NotFound", f"{vm['type']} has no action {action!r} in this sandbox.")
         self._refuse_while_busy(rid)
-        return self._begin(vm, getattr(self.compute, ACTIONS[action.lower()]), status=202)
+        return self._begin(vm, [vm], getattr(self.compute, ACTIONS[action.lower()]), status=202)
 
     # -- async operations
-    def _begin(self, vm: dict[str, Any], work: Callable[[dict[str, Any]], None], *, status: int) -> web.Response:
+    def _begin(
+        self,
+        owner: dict[str, Any],
+        vms: list[dict[str, Any]],
+        work: Callable[[dict[str, Any]], None],
+        *,
+        surplus: list[dict[str, Any]] | None = None,
+        status: int,
+    ) -> web.Response:
+        """Do `work` on the VMs (a VM itself, or a scale set's instances) and remove the surplus, in the background."""
         operation = str(uuid.uuid4())
         self._operations[operation] = {"name": operation, "status": "InProgress"}
-        self._tasks[vm["id"].lower()] = asyncio.create_task(self._run(operation, vm, work))
-        subscription = vm["id"].split("/resourceGroups/")[0]
+        running = self._run(operation, owner, vms, work, surplus or [])
+        self._tasks[owner["id"].lower()] = asyncio.create_task(running)
+        subscription = owner["id"].split("/resourceGroups/")[0]
         where = f"{subscription}/providers/Microsoft.Sandbox/operations/{operation}"
-        return web.json_response(vm, status=status, headers={"Azure-AsyncOperation": where, "Retry-After": "1"})
+        return web.json_response(owner, status=status, headers={"Azure-AsyncOperation": where, "Retry-After": "1"})
 
-    async def _run(self, operation: str, vm: dict[str, Any], work: Callable[[dict[str, Any]], None]) -> None:
-        full = copy.deepcopy(vm)
-        full["properties"].setdefault("osProfile", {}).update(self.cloud.secret(vm["id"]))
-        state, error = "Succeeded", None
+    async def _run(
+        self,
+        operation: str,
+        owner: dict[str, Any],
+        vms: list[dict[str, Any]],
+        work: Callable[[dict[str, Any]], None],
+        surplus: list[dict[str, Any]],
+    ) -> None:
+        for doomed in surplus:
+            await asyncio.to_thread(self.compute.delete, as_node(doomed))
+            await asyncio.to_thread(self.cloud.delete, doomed["id"])
+        errors = [e for e in await asyncio.gather(*(self._work(vm, work) for vm in vms)) if e]
+        if owner["id"] not in [vm["id"] for vm in vms]:
+            await asyncio.to_thread(self._settle, owner["id"], "Failed" if errors else "Succeeded")
+        state = "Failed" if errors else "Succeeded"
+        self._operations[operation] = {"name": operation, "status": state, **({"error": errors[0]} if errors else {})}
+
+    async def _work(self, vm: dict[str, Any], work: Callable[[dict[str, Any]], None]) -> dict[str, str] | None:
+        """Do the work on one machine and note how it ended; return the error in ARM's shape, or None."""
+        full = copy.deepcopy(as_node(vm))
+        custom = self.cloud.secret(model_id(vm)).get("customData")
+        full["properties"].setdefault("osProfile", {}).update({"customData": custom} if custom else {})
+        error = None
         try:
-            await asyncio.to_thread(work, full)
+            if boots(vm):
+                await asyncio.to_thread(work, full)
         except ComputeError as failed:
-            state, error = "Failed", {"code": failed.code, "message": failed.message}
+            error = {"code": failed.code, "message": failed.message}
         except Exception as failed:
             LOG.exception("%s", vm["id"])
-            state, error = "Failed", {"code": "InternalExecutionError", "message": f"{type(failed).__name__}: {failed}"}
-        current = self.cloud.get(vm["id"])
+            error = {"code": "InternalExecutionError", "message": f"{type(failed).__name__}: {failed}"}
+        await asyncio.to_thread(self._settle, vm["id"], "Failed" if error else "Succeeded")
+        return error
+
+    def _settle(self, rid: str, state: str) -> None:
+        current = self.cloud.get(rid)
         if current is not None:
             current["properties"]["provisioningState"] = state
-            await asyncio.to_thread(self.cloud.put, vm["id"], current)
-        self._operations[operation] = {"name": operation, "status": state, **({"error": error} if error else {})}
+            self.cloud.put(rid, current)
 
     def _operation(self, name: str) -> web.Response:
         if name not in self._operations:

@@ -41,14 +41,8 @@ def virtual_machine(cloud: Cloud, resource: Resource, before: Resource | None) -
         if cloud.get(reference["id"]) is None:
             raise Refusal(404, "NotFound", f"Resource {reference['id']} not found.")
     _check_scale_set(cloud, properties, size)
-    custom = cloud.secret(resource["id"]).get("customData", "")
-    if len(custom) > MAX_CUSTOM_DATA:
-        raise Refusal(
-            400,
-            "InvalidParameter",
-            "Custom data in OSProfile must be in Base64 encoding and with a maximum length of 87380 characters.",
-        )
-    _identities(cloud, resource)
+    check_custom_data(cloud.secret(resource["id"]).get("customData", ""))
+    attach_identities(cloud, resource)
     properties["vmId"] = (before or {"properties": {}})["properties"].get("vmId") or str(uuid.uuid4())
     return []
 
@@ -69,7 +63,17 @@ def _check_scale_set(cloud: Cloud, properties: Resource, size: sizes.VmSize) -> 
             )
 
 
-def _identities(cloud: Cloud, resource: Resource) -> None:
+def check_custom_data(custom: str) -> None:
+    """Given customData in base64, raise Refusal above Azure's limit."""
+    if len(custom) > MAX_CUSTOM_DATA:
+        raise Refusal(
+            400,
+            "InvalidParameter",
+            "Custom data in OSProfile must be in Base64 encoding and with a maximum length of 87380 characters.",
+        )
+
+
+def attach_identities(cloud: Cloud, resource: Resource) -> None:
     """User-assigned identities come as a map of ids; ARM answers with each one's client and principal id."""
     identity = resource.get("identity")
     if not identity:

@@ -7,6 +7,7 @@ import ipaddress
 from typing import TYPE_CHECKING, Any
 
 from sandbox.cloud.ids import is_below
+from sandbox.cloud.machines import INSTANCE_NIC
 from sandbox.cloud.refusal import Refusal
 
 if TYPE_CHECKING:
@@ -168,7 +169,7 @@ def zone_link(cloud: Cloud, resource: Resource, before: Resource | None) -> list
 def release(cloud: Cloud, resource: Resource) -> None:
     """Raise Refusal when another resource still uses this subnet or interface."""
     if resource["type"] == SUBNET:
-        for nic in cloud.list(NIC):
+        for nic in _interfaces(cloud):
             for configuration in nic["properties"].get("ipConfigurations") or []:
                 used = (configuration["properties"].get("subnet") or {}).get("id", "")
                 if used.lower() == resource["id"].lower():
@@ -225,6 +226,10 @@ def _address_of(cloud: Cloud, endpoint: Resource) -> str:
     return str(nic["properties"]["ipConfigurations"][0]["properties"]["privateIPAddress"])
 
 
+def _interfaces(cloud: Cloud) -> list[Resource]:
+    return [*cloud.list(NIC), *cloud.list(INSTANCE_NIC)]
+
+
 def _subnets(cloud: Cloud, vnet_id: str) -> list[Resource]:
     return [s for s in cloud.list(SUBNET) if is_below(s["id"], vnet_id)]
 
@@ -268,7 +273,7 @@ def _allot(cloud: Cloud, subnet_id: str, wanted: str | None, owner: str) -> str:
     space = _prefix(found)
     taken = {
         configuration["properties"].get("privateIPAddress"): nic["id"]
-        for nic in cloud.list(NIC)
+        for nic in _interfaces(cloud)
         for configuration in nic["properties"].get("ipConfigurations") or []
         if nic["id"].lower() != owner.lower()
     }

@@ -7,7 +7,7 @@ import uuid
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from sandbox.cloud import compute, network
+from sandbox.cloud import compute, network, scale_sets
 from sandbox.cloud.ids import ResourceId, is_below
 from sandbox.cloud.rbac import role_guid
 from sandbox.cloud.refusal import Refusal
@@ -258,4 +258,7 @@ _COMPLETE: dict[str, Complete] = {
     "Microsoft.Network/privateEndpoints/privateDnsZoneGroups": network.zone_group,
     "Microsoft.Network/privateDnsZones/virtualNetworkLinks": network.zone_link,
     "Microsoft.Compute/virtualMachines": compute.virtual_machine,
+    "Microsoft.Compute/virtualMachineScaleSets": scale_sets.scale_set,
+    "Microsoft.Compute/virtualMachineScaleSets/virtualMachines": scale_sets.instance,
+    "Microsoft.Compute/virtualMachineScaleSets/virtualMachines/networkInterfaces": scale_sets.interface,
 }

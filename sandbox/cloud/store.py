@@ -104,6 +104,15 @@ class Cloud:
         self._tell([("delete", resource) for resource in doomed])
         return True
 
+    def next_number(self, rid: str) -> int:
+        """Given a scale set's id, return the next id of its instances: each one is given once."""
+        with self._lock:
+            kept = self._hidden.setdefault(rid.lower(), {})
+            number = int(kept.get("next", 0))
+            kept["next"] = number + 1
+            self._save()
+            return number
+
     def subscribe(self, listener: Listener) -> None:
         """Call `listener(event, resource)` after each change, outside the lock."""
         self._listeners.append(listener)
@@ -144,9 +153,10 @@ class Cloud:
         rid = before["id"] if before else identity.rid
         resource = {"id": rid, "name": name, "type": rules.canonical(identity.type), **kept}
         resource["properties"] = {**(resource.get("properties") or {})}
-        custom = resource["properties"].get("osProfile", {}).pop("customData", None)
-        if custom is not None:
-            self._hidden[identity.rid.lower()] = {"customData": custom}
+        for profile in (resource["properties"], resource["properties"].get("virtualMachineProfile") or {}):
+            custom = (profile.get("osProfile") or {}).pop("customData", None)
+            if custom is not None:
+                self._hidden.setdefault(identity.rid.lower(), {})["customData"] = custom
         return resource
 
     def _save(self) -> None:

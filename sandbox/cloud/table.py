@@ -63,7 +63,20 @@ ROWS = (
     Row("Microsoft.ManagedIdentity/userAssignedIdentities", r"[A-Za-z0-9][\w-]{2,127}", ("location",), located=True),
     Row("Microsoft.Compute/availabilitySets", fixed=("location",), located=True),
     Row("Microsoft.Compute/disks", located=True),
-    Row("Microsoft.Compute/virtualMachineScaleSets", fixed=("location",), located=True),
+    Row(
+        "Microsoft.Compute/virtualMachineScaleSets",
+        fixed=("location", "properties.orchestrationMode"),
+        located=True,
+    ),
+    Row(
+        "Microsoft.Compute/virtualMachineScaleSets/virtualMachines",
+        r"\d+",
+        parent="Microsoft.Compute/virtualMachineScaleSets",
+    ),
+    Row(
+        "Microsoft.Compute/virtualMachineScaleSets/virtualMachines/networkInterfaces",
+        parent="Microsoft.Compute/virtualMachineScaleSets/virtualMachines",
+    ),
     Row(
         "Microsoft.Compute/virtualMachines",
         r"[A-Za-z0-9]([A-Za-z0-9-]{0,62}[A-Za-z0-9])?",

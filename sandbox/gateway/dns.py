@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from sandbox.cloud.machines import machines
 from sandbox.gateway.child import Child
 from sandbox.gateway.endpoints import (
     DNS_ADDRESS,
@@ -26,7 +27,7 @@ from sandbox.gateway.endpoints import (
     accounts,
     private_endpoints,
 )
-from sandbox.identity.instance import VM_TYPE, nic_addresses, nics_of
+from sandbox.identity.instance import nic_addresses, nics_of
 
 if TYPE_CHECKING:
     from sandbox.cloud import Cloud
@@ -138,7 +139,7 @@ class Dns:
 def _nodes(cloud: Cloud) -> dict[str, str]:
     """Return each VM's names (bare, and in Azure's internal domain) with its address."""
     found: dict[str, str] = {}
-    for vm in cloud.list(VM_TYPE):
+    for vm in machines(cloud):
         addresses = [address for nic in nics_of(cloud, vm) for address in nic_addresses(nic)]
         host = (vm.get("properties", {}).get("osProfile") or {}).get("computerName") or vm["name"]
         for name in {host.lower(), vm["name"].lower()} if addresses else ():

@@ -7,10 +7,11 @@ import uuid
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from sandbox.cloud.machines import INSTANCE, machines
+
 if TYPE_CHECKING:
     from sandbox.cloud import Cloud
 
-VM_TYPE = "Microsoft.Compute/virtualMachines"
 NIC_TYPE = "Microsoft.Network/networkInterfaces"
 
 
@@ -30,7 +31,7 @@ def nics_of(cloud: Cloud, vm: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 def find_vm(cloud: Cloud, address: str) -> dict[str, Any] | None:
     """Given a source address, return the virtual machine one of whose interfaces has it, or None."""
-    for vm in cloud.list(VM_TYPE):
+    for vm in machines(cloud):
         if any(address in nic_addresses(nic) for nic in nics_of(cloud, vm)):
             return vm
     return None
@@ -66,6 +67,7 @@ def instance_document(cloud: Cloud, vm: Mapping[str, Any]) -> dict[str, Any]:
         "tags": ";".join(f"{key}:{value}" for key, value in sorted(tags.items())),
         "tagsList": [{"name": key, "value": value} for key, value in sorted(tags.items())],
         "vmId": vm_id(vm),
+        "vmScaleSetName": parts[7] if vm["type"] == INSTANCE else "",
         "vmSize": (properties.get("hardwareProfile") or {}).get("vmSize", ""),
         "zone": (vm.get("zones") or [""])[0],
     }

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from sandbox.arm.compute import ComputeError
+from sandbox.cloud.machines import as_node, boots, machines, node_name
 from sandbox.layout import Layout
 from sandbox.nodes import disks, placement, seed
 from sandbox.nodes.cgroup import Cgroups
@@ -117,7 +118,7 @@ class Supervisor:
 
     def restore(self) -> None:
         """Boot every VM that ran when this sandbox last ended; forget the disks of VMs that are gone."""
-        vms = {vm["name"]: vm for vm in self._cloud.list("Microsoft.Compute/virtualMachines")}
+        vms = {node_name(vm): as_node(vm) for vm in machines(self._cloud) if boots(vm)}
         for folder in self._layout.nodes.glob("*"):
             if folder.name not in vms:
                 seed.forget(folder)
