@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from feedline.contract import Contract, Node
+from feedline.discovery import nodes_of, with_nodes
 from feedline.errors import OperationError
 from scripts.arguments import Arguments
 from scripts.places import CHECKOUT
@@ -26,7 +27,33 @@ HINTS = (
 
 
 def load(arguments: Arguments, environ: Mapping[str, str] = os.environ) -> Contract:
-    """Given the options, return the contract they name. Raise OperationError if there is none or it cannot be read."""
+    """Given the options, return the contract they name, with the nodes of its scale sets as ARM knows them now.
+
+    Raise OperationError if there is none, it cannot be read, or ARM does not tell its nodes.
+    """
+    return discovered(read(arguments, environ), environ)
+
+
+def discovered(contract: Contract, environ: Mapping[str, str] = os.environ) -> Contract:
+    """Given a contract, return it with the instances of its scale sets as nodes. Raise OperationError."""
+    if not contract.scale_sets:
+        return contract
+    from scripts.arm import Arm
+
+    arm = Arm.of(contract, environ)
+    found = {
+        one.name: nodes_of(
+            one,
+            list(arm.list(f"{one.resource_id}/virtualMachines")),
+            list(arm.list(f"{one.resource_id}/networkInterfaces")),
+        )
+        for one in contract.scale_sets
+    }
+    return with_nodes(contract, found)
+
+
+def read(arguments: Arguments, environ: Mapping[str, str] = os.environ) -> Contract:
+    """Given the options, return the contract as it was written. Raise OperationError."""
     stack = arguments.stack or environ.get("FEEDLINE_STACK", "")
     if arguments.contract:
         if arguments.stack:

@@ -26,14 +26,14 @@ def watch(arguments: Arguments, to: str = "") -> int:
 
     from feedline.errors import OperationError
     from feedline.reference import references
-    from scripts.inventory import load
+    from scripts.inventory import read
     from scripts.places import Places, write
     from scripts.screen import Screen
     from scripts.state import State
 
     if not to:
         raise OperationError("no folder is named", hint="give --to DIR; it is made if it is not there")
-    contract = load(arguments)
+    contract = read(arguments)
     found = references(contract, State(Places.of().state(contract.cluster)).load("validate"))
     folder = Path(to)
     try:

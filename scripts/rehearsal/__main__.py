@@ -1,4 +1,5 @@
-"""`python -m scripts.rehearsal [--fault NAME] [--again]`: what ./run rehearsal does once every tool is there."""
+"""`python -m scripts.rehearsal [--fault NAME] [--again] [--placement uniform]`: what ./run rehearsal does once every
+tool is there."""
 
 from __future__ import annotations
 
@@ -24,6 +25,12 @@ def main(argv: list[str]) -> int:
     parser.add_argument(
         "--again", action="store_true", help="measure the running cluster anew instead of beginning empty"
     )
+    parser.add_argument(
+        "--placement",
+        choices=("availability_set", "uniform"),
+        default="availability_set",
+        help="declare each GPU node, or make them a scale set's instances",
+    )
     options = parser.parse_args(argv)
     places = Places.of()
     os.environ.update(cloud.environment(places.checkout, places.checkout))
@@ -35,7 +42,7 @@ def main(argv: list[str]) -> int:
         if options.fault:
             return 0 if faults.rehearse(options.fault, faults.FAULTS[options.fault], arguments, stages) else 2
         if not options.again:
-            main_job.make_cluster(stages, screen, pulumi_state(places.checkout))
+            main_job.make_cluster(stages, screen, pulumi_state(places.checkout), options.placement)
         return main_job.get_ready(stages, arguments, again=options.again)
 
     def alone() -> int:

@@ -42,9 +42,23 @@ def init_stack(stages: Stages, stack: str, project: str = ".") -> None:
     stages.run(f"pulumi-init-{stack}", argv, hint="`./run setup` installs Pulumi")
 
 
-def preview(stages: Stages) -> str:
+def settings(stages: Stages, placement: str) -> tuple[str, ...]:
+    """Given how the GPU nodes are placed, return the flags for the sandbox's settings with that; the committed file
+    stays as it is."""
+    import yaml
+
+    document = yaml.safe_load((stages.checkout / f"Pulumi.{STACK}.yaml").read_text())
+    if document["config"]["feedline:nodes"].get("placement", "availability_set") == placement:
+        return ()
+    document["config"]["feedline:nodes"]["placement"] = placement
+    file = stages.checkout / ".feedline" / f"Pulumi.{STACK}.yaml"
+    file.write_text(yaml.safe_dump(document))
+    return ("--config-file", str(file))
+
+
+def preview(stages: Stages, flags: tuple[str, ...] = ()) -> str:
     """Preview the stack under the policy pack and return the line that counts its resources."""
-    argv = ["pulumi", "preview", "--stack", STACK, "--policy-pack", "policies", *PULUMI]
+    argv = ["pulumi", "preview", "--stack", STACK, *flags, "--policy-pack", "policies", *PULUMI]
     _, said = stages.run("pulumi-preview", argv, hint="the policies refuse this stack; the lines above name the rules")
     return next((line.strip() for line in reversed(said.splitlines()) if "to create" in line), "previewed")
 
@@ -64,9 +78,9 @@ def refused(stages: Stages, pack: Path) -> list[str]:
     return rules
 
 
-def up(stages: Stages) -> str:
+def up(stages: Stages, flags: tuple[str, ...] = ()) -> str:
     """Make the cluster and return the line that counts its resources."""
-    argv = ["pulumi", "up", "--stack", STACK, "--yes", "--skip-preview", *PULUMI]
+    argv = ["pulumi", "up", "--stack", STACK, *flags, "--yes", "--skip-preview", *PULUMI]
     _, said = stages.run(
         "pulumi-up", argv, hint="`./run sandbox status` and .feedline/sandbox/log tell the cloud's side"
     )

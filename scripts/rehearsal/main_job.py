@@ -16,19 +16,20 @@ from scripts.verdict_of import with_session
 MAX_AGE_S = 24 * 3600.0
 
 
-def make_cluster(stages: Stages, screen: Screen, state: Path) -> None:
+def make_cluster(stages: Stages, screen: Screen, state: Path, placement: str = "availability_set") -> None:
     """Begin with an empty cloud and an empty Pulumi state together; end with the cluster that `pulumi up` made."""
+    flags = cloud.settings(stages, placement)
     with stages.stage("sandbox up, an empty cloud"):
         stages.sandbox("sandbox-up", "up", "--fresh", hint="`./run sandbox status` says what runs")
         cloud.empty_state(state)
     with stages.stage("pulumi stack init and preview under the policy pack"):
         cloud.init_stack(stages, cloud.STACK)
-        screen.say(f"   {cloud.preview(stages)}")
+        screen.say(f"   {cloud.preview(stages, flags)}")
     with stages.stage("a violating stack is refused"):
         cloud.init_stack(stages, cloud.VIOLATING, cloud.VIOLATING_PROJECT)
         screen.say(f"   refused by {', '.join(cloud.refused(stages, stages.checkout / 'policies'))}")
     with stages.stage("pulumi up"):
-        screen.say(f"   {cloud.up(stages)}")
+        screen.say(f"   {cloud.up(stages, flags)}")
 
 
 def get_ready(stages: Stages, arguments: Arguments, *, again: bool) -> int:

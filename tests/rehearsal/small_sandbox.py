@@ -87,6 +87,25 @@ class SmallSandbox:
         }
         self.arm("PUT", vm_id(name), {"location": "eastus", "properties": properties})
 
+    def scale_set(self, name: str, capacity: int, custom_data: str = CUSTOM_DATA) -> None:
+        """Make a Uniform scale set of GPU nodes, or change its capacity, and wait until Azure would call it done."""
+        keys = [{"path": "/home/azureuser/.ssh/authorized_keys", "keyData": self.key.with_suffix(".pub").read_text()}]
+        inner = {"name": "primary", "properties": {"subnet": {"id": subnet("nodes")}}}
+        nic = {"name": "primary", "properties": {"primary": True, "ipConfigurations": [inner]}}
+        model = {
+            "osProfile": {
+                "computerNamePrefix": name,
+                "adminUsername": "azureuser",
+                "customData": base64.b64encode(custom_data.encode()).decode(),
+                "linuxConfiguration": {"disablePasswordAuthentication": True, "ssh": {"publicKeys": keys}},
+            },
+            "storageProfile": {"osDisk": {"createOption": "FromImage"}},
+            "networkProfile": {"networkInterfaceConfigurations": [nic]},
+        }
+        properties = {"orchestrationMode": "Uniform", "singlePlacementGroup": True, "virtualMachineProfile": model}
+        body = {"location": "eastus", "sku": {"name": GPU_SIZE, "capacity": capacity}, "properties": properties}
+        self.arm("PUT", f"{COMPUTE}/virtualMachineScaleSets/{name}", body)
+
     def ssh(self, node: str, command: str, check: bool = True, within: float = 60) -> str:
         """Run a command as the admin user through the way in; return its output."""
         relay = [sys.executable, "-S", "-E", str(REPOSITORY / "sandbox" / "ssh_proxy.py"), str(self.layout.dial_socket)]

@@ -1,5 +1,6 @@
 """What a node of the sandbox is: a VM that a program cannot tell from Azure's by the things it measures."""
 
+import ast
 import json
 import socket
 import subprocess
@@ -56,6 +57,20 @@ def test_the_disks_are_loops_of_the_nodes_own_past_the_page_cache(box: SmallSand
     ]
     others = set(box.node("ingest-0")["loops"])
     assert not others & set(box.ssh("gpu-0", "ls /dev/loop*").split())
+
+
+def test_an_instance_of_a_scale_set_boots_as_a_vm_does_and_goes_when_the_capacity_does(box: SmallSandbox) -> None:
+    box.scale_set("many", 1)
+    box.ssh("many000000", "cloud-init status --wait >/dev/null")
+    assert box.ssh("many000000", "hostname; cat /etc/marker").split("\n")[:2] == ["many000000", "from customData"]
+    where = "http://169.254.169.254/metadata/instance/compute?api-version=2021-02-01"
+    request = f"u.Request('{where}', headers={{'Metadata': 'true'}})"
+    ask = f"import urllib.request as u; print(u.urlopen({request}).read())"
+    compute = json.loads(ast.literal_eval(box.ssh("many000000", f'python3 -c "{ask}"')))
+    assert (compute["vmScaleSetName"], compute["name"], compute["vmSize"]) == ("many", "many_0", GPU_SIZE)
+    assert box.node("many000000")["nvme_bytes"]
+    box.scale_set("many", 0)
+    assert "many000000" not in [node["name"] for node in box.status()["nodes"]]
 
 
 def test_only_gpu_sizes_have_an_nvme(box: SmallSandbox) -> None:
