@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import shlex
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
 from sandbox.layout import Layout
-from toolchain import blobfuse2, node_js, pulumi_cli
+from toolchain import actionlint, blobfuse2, node_js, pulumi_cli
 from toolchain.context import Context
 
 # Public on purpose: it protects nothing but the sandbox's own state, and Pulumi.sandbox.yaml carries its salt.
@@ -51,6 +52,7 @@ def sandbox_env(checkout: Path, environ: Mapping[str, str] = os.environ) -> dict
         "FEEDLINE_SSH_KEY": str(operator_key(context.checkout)),
         "FEEDLINE_SSH_PROXY_COMMAND": proxy_command(context),
         "FEEDLINE_AZCOPY": str(npm / node_js.AZCOPY),
+        "FEEDLINE_ACTIONLINT": shutil.which("actionlint") or str(actionlint.program_of(context)),
         "FEEDLINE_AZURITE": str(npm / node_js.AZURITE),
         "PULUMI_HOME": str(pulumi_home(context.checkout)),
         "PULUMI_BACKEND_URL": f"file://{pulumi_state(context.checkout)}",

@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from toolchain import apt, blobfuse2, files, node_image, node_js, operator_key, pulumi_cli, pulumi_home, python_deps
+from toolchain import (
+    actionlint,
+    apt,
+    blobfuse2,
+    files,
+    node_image,
+    node_js,
+    operator_key,
+    pulumi_cli,
+    pulumi_home,
+    python_deps,
+)
 from toolchain.context import Context, Tool
 
 Step = Callable[[Context], Tool | list[Tool]]
@@ -21,6 +32,7 @@ STEPS: dict[str, tuple[Step, ...]] = {
         lambda context: blobfuse2.find(),
         node_image.ensure,
         operator_key.ensure,
+        actionlint.ensure,
     ),
 }
 
