@@ -1,48 +1,85 @@
-"""Compute: pinned, private, together, and with an identity instead of secrets."""
+"""Machines, alone or in a scale set: pinned, private, patched on purpose, with an identity instead of secrets."""
 
 from __future__ import annotations
 
 import base64
 import binascii
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
-from policies.rule import Properties, Resource, Rule, StackRule
+from policies.read import MACHINES, inside, is_gpu, profile
+from policies.rule import Properties, rule
 
-_VM = ("compute:VirtualMachine",)
-_RDMA = re.compile(r"standard_nd\d+.*r.*", re.IGNORECASE)
 _SECRET = re.compile(
     r"AccountKey=|sig=[A-Za-z0-9%]{20,}|SharedAccessSignature|BEGIN (RSA |OPENSSH |EC )?PRIVATE KEY", re.IGNORECASE
 )
 _MAX_CUSTOM_DATA = 64 * 1024
+_H100 = {"hardwareProfile": {"vmSize": "Standard_ND96isr_H100_v5"}}
 
 
-def _size(p: Properties) -> str:
-    return str((p.get("hardwareProfile") or {}).get("vmSize", ""))
+def _linux(**settings: object) -> dict[str, object]:
+    return {"osProfile": {"linuxConfiguration": settings}}
 
 
-def _image(p: Properties) -> Iterator[str]:
-    reference = (p.get("storageProfile") or {}).get("imageReference") or {}
-    if not reference.get("id") and reference.get("version") in (None, "latest"):
+@rule(
+    "compute-pinned-image",
+    MACHINES,
+    "A cluster is rebuilt as it was.",
+    "image_reference version, not latest; of a gallery, an image version's id",
+    passes={"storageProfile": {"imageReference": {"offer": "ubuntu-hpc", "version": "24.04.2026071601"}}},
+    fails={"storageProfile": {"imageReference": {"offer": "ubuntu-hpc", "version": "latest"}}},
+)
+def pinned_image(p: Properties) -> Iterator[str]:
+    reference = inside(profile(p), "storageProfile", "imageReference")
+    words = str(reference.get("id") or reference.get("communityGalleryImageId") or "").lower().strip("/").split("/")
+    if len(words) > 1 and "images" in words:  # a gallery's image is whatever its newest version is
+        pinned = "versions" in words and words[-1] != "latest" if "galleries" in words else True
+    else:
+        pinned = reference.get("version") not in (None, "", "latest")
+    if not pinned:
         yield "image version is not pinned: a re-created node would be another node"
 
 
-def _password(p: Properties) -> Iterator[str]:
-    profile = p.get("osProfile") or {}
+@rule(
+    "compute-no-password",
+    MACHINES,
+    "Passwords are guessed.",
+    "disable_password_authentication=True and a public key",
+    passes=_linux(disablePasswordAuthentication=True),
+    fails=_linux(disablePasswordAuthentication=False),
+)
+def no_password(p: Properties) -> Iterator[str]:
+    system = inside(profile(p), "osProfile")
     if (
-        profile.get("adminPassword")
-        or (profile.get("linuxConfiguration") or {}).get("disablePasswordAuthentication") is not True
+        system.get("adminPassword")
+        or inside(system, "linuxConfiguration").get("disablePasswordAuthentication") is not True
     ):
         yield "password login is possible"
 
 
-def _identity(p: Properties) -> Iterator[str]:
-    if not (p.get("identity") or {}).get("userAssignedIdentities"):
+@rule(
+    "compute-managed-identity",
+    MACHINES,
+    "Identities cannot be copied out of a file.",
+    "a user-assigned identity",
+    passes={"identity": {"userAssignedIdentities": ["/…/userAssignedIdentities/id-train"]}},
+    fails={"identity": {"type": "SystemAssigned"}},
+)
+def managed_identity(p: Properties) -> Iterator[str]:
+    if not inside(p, "identity").get("userAssignedIdentities"):
         yield "has no user-assigned identity: its jobs would need a secret"
 
 
-def _custom_data(p: Properties) -> Iterator[str]:
-    encoded = (p.get("osProfile") or {}).get("customData")
+@rule(
+    "compute-custom-data",
+    MACHINES,
+    "customData can be read by every process of the node.",
+    "take the secret out and use the managed identity; at most 64 KB",
+    passes={"osProfile": {"customData": base64.b64encode(b"#cloud-config").decode()}},
+    fails={"osProfile": {"customData": base64.b64encode(b"AccountKey=abc").decode()}},
+)
+def custom_data(p: Properties) -> Iterator[str]:
+    encoded = inside(profile(p), "osProfile").get("customData")
     if not encoded:
         return
     try:
@@ -56,93 +93,30 @@ def _custom_data(p: Properties) -> Iterator[str]:
         yield "customData holds what looks like a secret; every process on the node can read it"
 
 
-def _os_disk(p: Properties) -> Iterator[str]:
-    disk = ((p.get("storageProfile") or {}).get("osDisk") or {}).get("managedDisk") or {}
-    if str(disk.get("storageAccountType", "")).startswith("Standard_LRS"):
-        yield "OS disk is an HDD (Standard_LRS)"
-    for data in (p.get("storageProfile") or {}).get("dataDisks") or []:
-        if str((data.get("managedDisk") or {}).get("storageAccountType", "")).startswith("Standard_LRS"):
-            yield f"data disk at LUN {data.get('lun')} is an HDD (Standard_LRS)"
-
-
-def _disk(p: Properties) -> Iterator[str]:
-    if (p.get("sku") or {}).get("name") == "Standard_LRS":
-        yield "is an HDD (Standard_LRS): 60 MB/s starves eight GPUs"
-
-
-def _reservation(p: Properties) -> Iterator[str]:
-    if p.get("capacityReservation") and "standard_nd" in _size(p).lower():
-        yield "capacity reservations do not exist for ND sizes"
-
-
-def _zone(p: Properties) -> Iterator[str]:
-    if _RDMA.match(_size(p)) and p.get("zones"):
-        yield "an RDMA size is placed by availability set or single placement group, not by zone"
-
-
-def _flexible(p: Properties) -> Iterator[str]:
-    size = str((p.get("sku") or {}).get("name", ""))
-    if p.get("orchestrationMode") == "Flexible" and _RDMA.match(size):
-        yield f"{size} in a Flexible scale set: no InfiniBand is documented there"
-
-
-RULES = (
-    Rule("compute-pinned-image", _VM, "A cluster is rebuilt as it was.", "image_reference version, not latest", _image),
-    Rule(
-        "compute-no-password",
-        _VM,
-        "Passwords are guessed.",
-        "disable_password_authentication=True and a public key",
-        _password,
-    ),
-    Rule(
-        "compute-managed-identity",
-        _VM,
-        "Identities cannot be copied out of a file.",
-        "a user-assigned identity",
-        _identity,
-    ),
-    Rule(
-        "compute-custom-data",
-        _VM,
-        "customData is public to the node.",
-        "take the secret out; use the managed identity",
-        _custom_data,
-    ),
-    Rule("compute-no-hdd", _VM, "An HDD in the path starves GPUs.", "Premium_LRS", _os_disk),
-    Rule(
-        "compute-no-hdd-disk",
-        ("compute:Disk",),
-        "An HDD in the path starves GPUs.",
-        "Premium_LRS or PremiumV2_LRS",
-        _disk,
-    ),
-    Rule("compute-no-reservation", _VM, "It would fail at apply.", "leave capacity_reservation out", _reservation),
-    Rule("compute-no-zone", _VM, "InfiniBand needs one fabric.", "leave zones out", _zone),
-    Rule(
-        "compute-no-flexible",
-        ("compute:VirtualMachineScaleSet",),
-        "InfiniBand needs one placement group.",
-        "Uniform, or an availability set",
-        _flexible,
-    ),
+@rule(
+    "compute-patched-on-purpose",
+    MACHINES,
+    "A driver that updates itself ends a job, and the next node differs from this one.",
+    'patch_settings={"patch_mode": "ImageDefault"}; replace the image instead',
+    passes=_linux(patchSettings={"patchMode": "ImageDefault"}),
+    fails=_linux(patchSettings={"patchMode": "AutomaticByPlatform"}),
 )
+def patched_on_purpose(p: Properties) -> Iterator[str]:
+    if inside(profile(p), "osProfile", "linuxConfiguration", "patchSettings").get("patchMode") == "AutomaticByPlatform":
+        yield "Azure patches and restarts it when it likes"
+    if inside(p, "upgradePolicy", "automaticOSUpgradePolicy").get("enableAutomaticOSUpgrade") is True:
+        yield "Azure replaces its OS disk when a new image appears"
 
 
-def _together(resources: list[Resource]) -> Iterable[tuple[str, str]]:
-    nodes = [r for r in resources if r.type == "compute:VirtualMachine" and _RDMA.match(_size(r.properties))]
-    alone = [
-        r.name
-        for r in nodes
-        if not r.properties.get("availabilitySet") and not r.properties.get("virtualMachineScaleSet")
-    ]
-    if len(nodes) > 1:
-        for name in alone:
-            yield name, "is in no availability set: it gets its own InfiniBand partition"
-
-
-STACK_RULES = (
-    StackRule(
-        "compute-one-fabric", "Nodes that train together share a fabric.", "one availability set for all", _together
-    ),
+@rule(
+    "compute-no-spot",
+    MACHINES,
+    "An evicted node loses the data set that was staged on it.",
+    'priority="Regular", or an exception where jobs restart by themselves',
+    passes={**_H100, "priority": "Regular"},
+    fails={**_H100, "priority": "Spot"},
+    level="advisory",
 )
+def no_spot(p: Properties) -> Iterator[str]:
+    if is_gpu(p) and profile(p).get("priority") in ("Spot", "Low"):
+        yield "is a spot machine: it goes at 30 seconds' notice, and the cache with it"
