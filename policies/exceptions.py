@@ -128,7 +128,8 @@ def _day(value: Any) -> date | None:
 def _made(entry: Mapping[str, Any]) -> Accepted:
     day = _day(entry["expires"])
     assert day is not None  # _wrong found nothing
-    return Accepted(*(entry[key].strip() for key in _TEXTS), expires=day)
+    rule, stack, resource, reason, approved_by = (str(entry[key]).strip() for key in _TEXTS)
+    return Accepted(rule, stack, resource, reason, approved_by, day)
 
 
 def _same(one: Accepted, other: Accepted) -> bool:

@@ -96,7 +96,14 @@ class Pack:
 
     def _resources(self, args: StackValidationArgs) -> list[Resource]:
         found = (
-            Resource(short(r.resource_type), r.name, self._inputs.get(r.urn, r.props), r.urn) for r in args.resources
+            Resource(
+                short(r.resource_type),
+                r.name,
+                self._inputs.get(r.urn, r.props),
+                r.urn,
+                {name: [made.urn for made in makers] for name, makers in r.property_dependencies.items()},
+            )
+            for r in args.resources
         )
         return [r for r in found if r.type]
 

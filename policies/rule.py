@@ -16,12 +16,16 @@ StackCheck = Callable[..., Iterable[tuple[str, str]]]
 
 @dataclass(frozen=True)
 class Resource:
-    """A resource as a stack rule sees it: its type (`storage:StorageAccount`), name and properties."""
+    """A resource as a rule sees it: its type (`storage:StorageAccount`), name and properties.
+
+    `depends` names, for each property, the URNs of the resources its value comes from: known when the value is not.
+    """
 
     type: str
     name: str
     properties: Properties
     urn: str = ""
+    depends: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -142,9 +142,12 @@ def one_fabric(resources: Sequence[Resource]) -> Iterator[tuple[str, str]]:
             yield node.name, "is in no availability set: it gets its own InfiniBand partition"
     if len(placed) > _AVAILABILITY_SET_MAX:
         yield "", f"{len(placed)} nodes, but an availability set holds {_AVAILABILITY_SET_MAX}"
-    # Before the set exists its id is not known, and reading it says so.
-    sets = {
-        last(inside(r.properties, "availabilitySet").get("id")) for r in placed if r.properties.get("availabilitySet")
-    }
+    sets = {_set_of(node) for node in placed if node.properties.get("availabilitySet")}
     if len(sets) > 1:
         yield "", f"the nodes are spread over {len(sets)} availability sets: {', '.join(sorted(sets))}"
+
+
+def _set_of(node: Resource) -> str:
+    """The availability set of a node: by the resource it comes from, since before `up` that one has no id."""
+    made = node.depends.get("availabilitySet")
+    return made[0].rsplit("::", 1)[-1] if made else last(inside(node.properties, "availabilitySet").get("id"))
