@@ -75,3 +75,29 @@ def sources(rule: Properties) -> Iterator[str]:
     """Given a security rule, yield where it lets traffic come from."""
     yield str(rule.get("sourceAddressPrefix") or "")
     yield from (str(s) for s in rule.get("sourceAddressPrefixes") or [])
+
+
+TIERS = {"tierToCool": "cool", "tierToCold": "cold", "tierToArchive": "archive"}
+BY_ACCESS = "daysAfterLastAccessTimeGreaterThan"
+"""Words of an account's management policy."""
+
+
+def moves(prefix: str, action: str, count: str, days: int = 90) -> dict[str, Any]:
+    """An example: a management policy with one rule that acts on blobs below a prefix, counting days as `count`."""
+    definition = {"actions": {"baseBlob": {action: {count: days}}}, "filters": {"prefixMatch": [prefix]}}
+    return {"policy": {"rules": [{"name": "r", "enabled": True, "definition": definition}]}}
+
+
+def enabled(p: Properties) -> Iterator[Properties]:
+    """Given a management policy, yield its rules that are in force."""
+    for found in inside(p, "policy").get("rules") or []:
+        if found.get("enabled") is not False:
+            yield found
+
+
+def reaches(found: Properties, container: str) -> bool:
+    """Whether a rule touches a container: without a prefix it touches everything."""
+    prefixes = [str(prefix) for prefix in inside(found, "definition", "filters").get("prefixMatch") or []]
+    return not prefixes or any(
+        p.split("/")[0] == container or ("/" not in p and container.startswith(p)) for p in prefixes
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from policies.read import ACCOUNT, MACHINES, inside, machines, of
+from policies.read import ACCOUNT, BY_ACCESS, MACHINES, TIERS, enabled, inside, machines, moves, of, reaches
 from policies.rule import Given, Parameter, Properties, Resource, rule, stack_rule
 
 _GEO = ("GRS", "GZRS")
@@ -54,6 +54,25 @@ def owner_tag(p: Properties, given: Given) -> Iterator[str]:
 def no_standard_files(p: Properties) -> Iterator[str]:
     if p.get("accessTier") != "Premium":
         yield f"its tier is {p.get('accessTier') or 'not set, so TransactionOptimized'}: it sits on HDDs"
+
+
+@rule(
+    "cost-cool-under-mount",
+    ("storage:ManagementPolicy",),
+    "Data that a job reads every epoch is charged per read in a cooler tier, and archive is not readable at all.",
+    "count days after last access, never to archive, for containers that nodes mount",
+    passes=moves("training-data/", "tierToCool", BY_ACCESS),
+    fails=moves("training-data/", "tierToCool", "daysAfterModificationGreaterThan"),
+    parameters=(Parameter("containers", "Containers that nodes mount.", ["training-data", "models"]),),
+)
+def cool_under_mount(p: Properties, given: Given) -> Iterator[str]:
+    for found in enabled(p):
+        mounted = [container for container in given["containers"] if reaches(found, container)]
+        blobs = inside(found, "definition", "actions", "baseBlob")
+        for action, tier in TIERS.items():
+            if mounted and blobs.get(action) and (tier == "archive" or BY_ACCESS not in blobs.get(action)):
+                how = "to archive" if tier == "archive" else f"to {tier} by age, however often it is read"
+                yield f"lifecycle rule {found.get('name')} moves {', '.join(mounted)} {how}"
 
 
 def _node() -> Resource:
