@@ -10,7 +10,7 @@ from feedline import contract as c
 from feedline.names import CACHE_ROOT
 from feedline.settings import Settings
 from infra.identity import Identities
-from infra.naming import builtin, guid
+from infra.naming import account_id, builtin, container_id, guid
 from infra.network import Network
 
 _LUSTRE_ROLES = {
@@ -27,10 +27,12 @@ class HotTier(pulumi.ComponentResource):
     def __init__(self, name: str, settings: Settings, network: Network, identities: Identities) -> None:
         super().__init__("feedline:hottier:HotTier", name, None, None)
         self._settings, self._own = settings, pulumi.ResourceOptions(parent=self)
+        group = f"rg-{settings.cluster}-hot"
+        self.id = account_id(settings.subscription_id, group, settings.hot_tier.account)
         self._lustre: az.storagecache.AmlFilesystem | None = None
         self.group = az.resources.ResourceGroup(
             f"{name}-group",
-            resource_group_name=f"rg-{settings.cluster}-hot",
+            resource_group_name=group,
             location=settings.location,
             tags={"feedline": settings.cluster, "classification": settings.lake.classification},
             opts=self._own,
@@ -117,10 +119,8 @@ class HotTier(pulumi.ComponentResource):
             private_endpoint_name=f"pe-{settings.hot_tier.account}-{kind}",
             location=settings.location,
             subnet={"id": network.endpoints},
-            private_link_service_connections=[
-                {"name": kind, "private_link_service_id": self.account.id, "group_ids": [kind]}
-            ],
-            opts=pulumi.ResourceOptions(parent=self, ignore_changes=["customDnsConfigs"]),
+            private_link_service_connections=[{"name": kind, "private_link_service_id": self.id, "group_ids": [kind]}],
+            opts=pulumi.ResourceOptions(parent=self, ignore_changes=["customDnsConfigs"], depends_on=[self.account]),
         )
         az.network.PrivateDnsZoneGroup(
             f"{name}-{kind}-zone-group",
@@ -139,12 +139,12 @@ class HotTier(pulumi.ComponentResource):
             az.authorization.RoleAssignment(
                 f"{name}-{label}",
                 role_assignment_name=guid("assignment", settings.cluster, "lustre", label),
-                scope=self.account.id,
+                scope=self.id,
                 role_definition_id=builtin(settings.subscription_id, role),
                 principal_id=hot.provider_object_id,
                 principal_type="ServicePrincipal",
                 description="HPC Cache resource provider: imports the blobs",
-                opts=self._own,
+                opts=pulumi.ResourceOptions(parent=self, depends_on=[self.account]),
             )
             for role, label in _LUSTRE_ROLES.items()
         ]
@@ -173,9 +173,9 @@ class HotTier(pulumi.ComponentResource):
         az.authorization.RoleAssignment(
             f"{name}-{job}",
             role_assignment_name=guid("assignment", self._settings.cluster, "hot", job),
-            scope=self._data.id,
+            scope=container_id(self.id, "training-data"),
             role_definition_id=role,
             principal_id=principal,
             principal_type="ServicePrincipal",
-            opts=self._own,
+            opts=pulumi.ResourceOptions(parent=self, depends_on=[self._data]),
         )

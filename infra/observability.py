@@ -14,6 +14,7 @@ from feedline.render import kusto
 from feedline.settings import Settings
 from feedline.watch import MetricAlert, account_alerts
 from infra.account import Account
+from infra.hot_tier import HotTier
 from infra.lake import Lake
 
 
@@ -24,7 +25,9 @@ class Observability(pulumi.ComponentResource):
     `below_the_lock` are the resources in or at the lake's group.
     """
 
-    def __init__(self, name: str, settings: Settings, group: az.resources.ResourceGroup, lake: Lake) -> None:
+    def __init__(
+        self, name: str, settings: Settings, group: az.resources.ResourceGroup, lake: Lake, hot: HotTier | None
+    ) -> None:
         super().__init__("feedline:observability:Observability", name, None, None)
         self._settings, self._group, self._own = settings, group, pulumi.ResourceOptions(parent=self)
         self.workspace = az.operationalinsights.Workspace(
@@ -43,10 +46,12 @@ class Observability(pulumi.ComponentResource):
         if settings.lake.egress_gbps:
             account_limits = replace(account_limits, egress_bits_per_s=settings.lake.egress_gbps * 1e9)
         for label, made in lake.accounts.items():
-            self.below_the_lock.append(self._diagnostics(f"{name}-{label}", made, lake))
+            self.below_the_lock.append(self._diagnostics(f"{name}-{label}", made, kept=lake.kept))
             for alert in account_alerts(account_limits):
                 self._alert(f"{name}-{label}", label, made, alert)
         self._queries(name)
+        if hot:
+            self._diagnostics(f"{name}-hot", hot, kept=False)
         if settings.observability.budget_usd:
             self._budget(name)
         self.register_outputs({})
@@ -67,7 +72,7 @@ class Observability(pulumi.ComponentResource):
             opts=self._own,
         )
 
-    def _diagnostics(self, name: str, account: Account, lake: Lake) -> az.monitor.DiagnosticSetting:
+    def _diagnostics(self, name: str, account: Account | HotTier, *, kept: bool) -> az.monitor.DiagnosticSetting:
         """Who wrote and who deleted is always kept; every read only where it is asked for: it costs more than the rest.
 
         A diagnostic setting outlives its account and then stands in the way of the next one: it is never retained.
@@ -81,7 +86,7 @@ class Observability(pulumi.ComponentResource):
             workspace_id=self.workspace.id,
             logs=[{"category": category, "enabled": True} for category in categories],
             metrics=[{"category": "Transaction", "enabled": True}],
-            opts=pulumi.ResourceOptions(parent=self, protect=lake.kept, depends_on=[account.account]),
+            opts=pulumi.ResourceOptions(parent=self, protect=kept, depends_on=[account.account]),
         )
 
     def _alert(self, name: str, label: str, account: Account, alert: MetricAlert) -> None:

@@ -22,6 +22,7 @@ def declare() -> None:
     settings = configuration.load()
     proxy = configuration.proxy_command(settings)
     plan = feed_plan(settings)
+    FeedPlan("feed", settings, plan)  # first: a policy that refuses the plan does so before anything is made
     group = az.resources.ResourceGroup(
         "cluster",
         resource_group_name=f"rg-{settings.cluster}",
@@ -33,10 +34,9 @@ def declare() -> None:
     identities = Identities("identities", IdentitiesArgs(settings, lake))
     hot = HotTier("hot", settings, network, identities) if settings.hot_tier.kind != "none" else None
     nodes = Nodes("nodes", NodesArgs(settings, group.name, network, identities))
-    observed = Observability("observability", settings, group, lake)
+    observed = Observability("observability", settings, group, lake, hot)
     governed = Governance("governance", settings, lake, {"cluster": group, **({"hot": hot.group} if hot else {})})
     lake.lock("lake", after=[*identities.assignments, *observed.below_the_lock, *governed.below_the_lock])
-    FeedPlan("feed", settings, plan)
     pulumi.export("feed_plan", plan)
     contract = export.contract(settings, lake, hot, identities, nodes, proxy_command=proxy, feed_plan=plan)
     pulumi.export("contract", contract)

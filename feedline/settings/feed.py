@@ -86,7 +86,11 @@ class HotTier:
         "",
     )
     exception_reason: str = key(
-        "lustre: why account keys are accepted on its account; becomes the policy exception's reason.", "", None, ""
+        "lustre: why account keys are accepted on its account. The pack asks for its own exception too"
+        " (policies/exceptions.toml): a program must not excuse itself.",
+        "",
+        None,
+        "",
     )
     exception_until: str = key(
         "lustre: when that exception ends (a day).", "2027-03-01", checks.optional(checks.day), ""

@@ -65,25 +65,6 @@ def test_every_data_resource_is_protected_outside_the_sandbox_and_none_in_it(up:
     assert {"lake-account", "lake-training-data", "lake-checkpoints", "lake-lock", "lake-group"} <= kept
 
 
-def test_the_pack_passes_the_program(up: Engine) -> None:
-    assert "[mandatory]" not in up.pulumi("preview", *STACK, "--policy-pack", "policies")
-
-
-def test_the_pack_refuses_the_violating_program_and_names_every_rule(up: Engine) -> None:
-    project = CHECKOUT / "policies" / "violating"
-    up.pulumi("stack", "init", "violating", cwd=project)
-    said = up.pulumi("preview", "--stack", "violating", "--policy-pack", "..", cwd=project, code=None)
-    for rule in (
-        "storage-hns",
-        "storage-tls",
-        "storage-private-network",
-        "storage-no-shared-key",
-        "compute-no-hdd-disk",
-        "identity-no-broad-role",
-    ):
-        assert f"[mandatory]  {rule}" in said
-
-
 def test_without_a_controller_the_message_says_what_to_start(up: Engine) -> None:
     said = up.pulumi("refresh", *STACK, "--yes", code=None, FEEDLINE_ARM_SOCKET="/tmp/no-such.sock")
     assert "the sandbox is not running: start it with ./run shell" in said
