@@ -13,14 +13,13 @@ from typing import Any
 from aiohttp import web
 
 from sandbox.arm.compute import Compute, ComputeError
+from sandbox.arm.machines import create_missing, instance_view, targets, work_of
 from sandbox.cloud import Cloud, Refusal, scale_sets
 from sandbox.cloud.ids import is_below, parse
 from sandbox.cloud.machines import INSTANCE, INSTANCE_NIC, SCALE_SET, VM, as_node, boots, is_machine, model_id
 
 LOG = logging.getLogger("sandbox.arm")
 VNET = "Microsoft.Network/virtualNetworks"
-ACTIONS = {"restart": "restart", "start": "start", "poweroff": "power_off", "deallocate": "deallocate"}
-STATES = {"running": "PowerState/running", "stopped": "PowerState/stopped", "deallocated": "PowerState/deallocated"}
 
 
 class Arm:
@@ -49,24 +48,23 @@ class Arm:
             if request.method == "DELETE":
                 return await self._delete(path)
             if request.method == "POST":
-                return await self._post(path)
-            return await self._get(path)
+                return await self._post(path, await _body(request) if request.can_read_body else {})
+            return await self._get(path, expand="instanceview" in request.query.get("$expand", "").lower())
         except Refusal as refused:
             return _error(refused.status, refused.code, refused.message)
 
     # -- reading
-    async def _get(self, path: str) -> web.Response:
+    async def _get(self, path: str, *, expand: bool) -> web.Response:
         if path.lower().endswith("/instanceview"):
-            vm = self._existing(path.rsplit("/", 1)[0])
-            state = STATES.get(self.compute.state(as_node(vm)), "PowerState/unknown")
-            return web.json_response({"statuses": [{"code": state, "level": "Info"}]})
+            resource = self._existing(path.rsplit("/", 1)[0])
+            return web.json_response(instance_view(self.cloud, self.compute, resource))
         try:
             parse(path)
         except ValueError:
-            return self._list(path)
-        return web.json_response(self._shown(self._existing(path)))
+            return self._list(path, expand)
+        return web.json_response(self._shown(self._existing(path), expand))
 
-    def _list(self, path: str) -> web.Response:
+    def _list(self, path: str, expand: bool) -> web.Response:
         """A collection: `…/providers/Microsoft.Storage/storageAccounts`, or `…/resources`."""
         scope, _, tail = path.rpartition("/providers/")
         if path.lower().endswith("/resources"):
@@ -82,7 +80,7 @@ class Arm:
             found = [r for r in self.cloud.list(kind) if is_below(r["id"], scope)]
         else:
             raise Refusal(404, "InvalidResourceId", f"{path!r} is no resource and no collection.")
-        return web.json_response({"value": [self._shown(r) for r in found]})
+        return web.json_response({"value": [self._shown(r, expand) for r in found]})
 
     def _existing(self, rid: str) -> dict[str, Any]:
         found = self.cloud.get(rid)
@@ -92,8 +90,10 @@ class Arm:
             raise Refusal(404, code, f"The Resource '{rid}' was not found.")
         return found
 
-    def _shown(self, resource: dict[str, Any]) -> dict[str, Any]:
+    def _shown(self, resource: dict[str, Any], expand: bool = False) -> dict[str, Any]:
         shown = copy.deepcopy(resource)
+        if expand and is_machine(shown):
+            shown["properties"]["instanceView"] = instance_view(self.cloud, self.compute, shown)
         if shown["type"] == VNET:
             shown["properties"]["subnets"] = [
                 r for r in self.cloud.below(shown["id"]) if r["type"] == f"{VNET}/subnets"
@@ -111,10 +111,10 @@ class Arm:
             return web.json_response(self._shown(resource), status=status)
         body["properties"]["provisioningState"] = "Updating" if known else "Creating"
         resource = await asyncio.to_thread(self.cloud.put, path, body)
-        wanted, surplus = [resource], list[dict[str, Any]]()
-        if kind == SCALE_SET.lower():
-            wanted, surplus = await asyncio.to_thread(scale_sets.reconcile, self.cloud, resource)
-        return self._begin(resource, wanted, self.compute.create, surplus=surplus, status=status)
+        if kind == VM.lower():
+            return self._begin(resource, [resource], self.compute.create, status=status)
+        wanted, surplus = scale_sets.divide(self.cloud, resource)
+        return self._begin(resource, wanted, create_missing(self.compute), surplus=surplus, status=status)
 
     async def _patch(self, path: str, body: dict[str, Any]) -> web.Response:
         have = self._existing(path)
@@ -126,31 +126,31 @@ class Arm:
             return web.Response(status=204)
         self._refuse_while_busy(path)
         doomed = [as_node(r) for r in [found, *self.cloud.below(path)] if is_machine(r)]
-        await asyncio.to_thread(self.cloud.delete, path)
+        if found["type"] == INSTANCE:
+            await asyncio.to_thread(scale_sets.remove, self.cloud, [found])
+        else:
+            await asyncio.to_thread(self.cloud.delete, path)
         for vm in doomed:
             await asyncio.to_thread(self.compute.delete, vm)
-        if found["type"] == INSTANCE:
-            await asyncio.to_thread(self._shrink, found)
         return web.Response(status=200)
 
-    def _shrink(self, gone: dict[str, Any]) -> None:
-        """A deleted instance is not made again: the capacity goes down with it."""
-        owner = self.cloud.get(gone["id"].rsplit("/virtualMachines/", 1)[0])
-        if owner is not None:
-            owner["sku"]["capacity"] = len(scale_sets.instances(self.cloud, owner["id"]))
-            self.cloud.put(owner["id"], owner)
-
-    async def _post(self, path: str) -> web.Response:
+    async def _post(self, path: str, body: dict[str, Any]) -> web.Response:
         rid, _, action = path.rpartition("/")
         if action.lower() == "listkeys":
             raise Refusal(
                 403, "AuthorizationFailed", "Account keys are not handed out: no program of this cluster may use them."
             )
-        vm = self._existing(rid)
-        if not is_machine(vm) or action.lower() not in ACTIONS:
-            raise Refusal(404, "NotFound", f"{vm['type']} has no action {action!r} in this sandbox.")
+        resource = self._existing(rid)
+        work = work_of(self.compute, resource, action)
+        if work is None:
+            raise Refusal(404, "NotFound", f"{resource['type']} has no action {action!r} in this sandbox.")
         self._refuse_while_busy(rid)
-        return self._begin(vm, [vm], getattr(self.compute, ACTIONS[action.lower()]), status=202)
+        those = targets(self.cloud, resource, action, body)
+        if action.lower() == "delete":
+            await asyncio.to_thread(scale_sets.remove, self.cloud, those)
+        elif action.lower() == "manualupgrade":
+            await asyncio.to_thread(scale_sets.upgrade, self.cloud, resource, those)
+        return self._begin(resource, those, work, status=202)
 
     # -- async operations
     def _begin(
@@ -179,37 +179,42 @@ class Arm:
         work: Callable[[dict[str, Any]], None],
         surplus: list[dict[str, Any]],
     ) -> None:
-        for doomed in surplus:
-            await asyncio.to_thread(self.compute.delete, as_node(doomed))
-            await asyncio.to_thread(self.cloud.delete, doomed["id"])
-        errors = [e for e in await asyncio.gather(*(self._work(vm, work) for vm in vms)) if e]
-        if owner["id"] not in [vm["id"] for vm in vms]:
-            await asyncio.to_thread(self._settle, owner["id"], "Failed" if errors else "Succeeded")
+        gone = await asyncio.gather(*(self._work(vm, self._take, always=True) for vm in surplus))
+        done = await asyncio.gather(*(self._work(vm, work) for vm in vms))
+        errors = [error for error in [*gone, *done] if error]
         state = "Failed" if errors else "Succeeded"
+        ends = zip([*surplus, *vms], [*gone, *done], strict=True)
+        states = {vm["id"]: "Failed" if error else "Succeeded" for vm, error in ends}
+        await asyncio.to_thread(self._settle, {owner["id"]: state, **states})
         self._operations[operation] = {"name": operation, "status": state, **({"error": errors[0]} if errors else {})}
 
-    async def _work(self, vm: dict[str, Any], work: Callable[[dict[str, Any]], None]) -> dict[str, str] | None:
-        """Do the work on one machine and note how it ended; return the error in ARM's shape, or None."""
+    def _take(self, vm: dict[str, Any]) -> None:
+        self.compute.delete(vm)
+        self.cloud.delete(vm["id"])
+
+    async def _work(
+        self, vm: dict[str, Any], work: Callable[[dict[str, Any]], None], *, always: bool = False
+    ) -> dict[str, str] | None:
+        """Do the work on one machine; return the error in ARM's shape, or None."""
         full = copy.deepcopy(as_node(vm))
         custom = self.cloud.secret(model_id(vm)).get("customData")
         full["properties"].setdefault("osProfile", {}).update({"customData": custom} if custom else {})
         error = None
         try:
-            if boots(vm):
+            if always or boots(vm):
                 await asyncio.to_thread(work, full)
-        except ComputeError as failed:
+        except (ComputeError, Refusal) as failed:
             error = {"code": failed.code, "message": failed.message}
         except Exception as failed:
             LOG.exception("%s", vm["id"])
             error = {"code": "InternalExecutionError", "message": f"{type(failed).__name__}: {failed}"}
-        await asyncio.to_thread(self._settle, vm["id"], "Failed" if error else "Succeeded")
         return error
 
-    def _settle(self, rid: str, state: str) -> None:
-        current = self.cloud.get(rid)
-        if current is not None:
-            current["properties"]["provisioningState"] = state
-            self.cloud.put(rid, current)
+    def _settle(self, states: dict[str, str]) -> None:
+        current = [resource for resource in map(self.cloud.get, states) if resource is not None]
+        for resource in current:
+            resource["properties"]["provisioningState"] = states[resource["id"]]
+        self.cloud.write(current)
 
     def _operation(self, name: str) -> web.Response:
         if name not in self._operations:
@@ -217,8 +222,9 @@ class Arm:
         return web.json_response(self._operations[name])
 
     def _refuse_while_busy(self, rid: str) -> None:
-        task = self._tasks.get(rid.lower())
-        if task is not None and not task.done():
+        owner = rid.lower().split("/virtualmachines/")[0]  # of an instance: its set is at work on it, too
+        tasks = [self._tasks.get(each) for each in {rid.lower(), owner}]
+        if any(task is not None and not task.done() for task in tasks):
             raise Refusal(409, "OperationNotAllowed", f"Another operation is in progress on {rid}. Please retry later.")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from sandbox.cloud import sizes
@@ -14,20 +15,17 @@ if TYPE_CHECKING:
 Resource = dict[str, Any]
 MAX_CUSTOM_DATA = 87_380
 """64 KB of customData are 87,380 characters of base64."""
+Admission = Callable[["Cloud", str, str, sizes.VmSize, int], None]
+ADMISSIONS: list[Admission] = []
+"""Who has a say before VMs are made (a quota, a region's capacity): each gets the cloud, the location, the size by name
+and facts, and how many more, and raises Refusal."""
 
 
 def virtual_machine(cloud: Cloud, resource: Resource, before: Resource | None) -> list[Resource]:
     """Check a VM's size, references and identities, and give it its vmId. Raise Refusal."""
     properties = resource["properties"]
     size_name = (properties.get("hardwareProfile") or {}).get("vmSize", "")
-    size = sizes.find(size_name)
-    if size is None:
-        raise Refusal(
-            409,
-            "SkuNotAvailable",
-            f"The requested VM size {size_name!r} is currently not available in location '{resource['location']}' "
-            "for subscription: it is not in sandbox/cloud/sizes.py.",
-        )
+    size = size_of(size_name, resource["location"])
     references = (properties.get("networkProfile") or {}).get("networkInterfaces") or []
     if not references:
         raise Refusal(
@@ -43,8 +41,28 @@ def virtual_machine(cloud: Cloud, resource: Resource, before: Resource | None) -
     _check_scale_set(cloud, properties, size)
     check_custom_data(cloud.secret(resource["id"]).get("customData", ""))
     attach_identities(cloud, resource)
+    admit(cloud, resource["location"], size_name, size, 0 if before else 1)
     properties["vmId"] = (before or {"properties": {}})["properties"].get("vmId") or str(uuid.uuid4())
     return []
+
+
+def size_of(name: str, location: str) -> sizes.VmSize:
+    """Given a size's name, return the size. Raise Refusal when it is not to be had."""
+    size = sizes.find(name)
+    if size is None:
+        raise Refusal(
+            409,
+            "SkuNotAvailable",
+            f"The requested VM size {name!r} is currently not available in location '{location}' "
+            "for subscription: it is not in sandbox/cloud/sizes.py.",
+        )
+    return size
+
+
+def admit(cloud: Cloud, location: str, name: str, size: sizes.VmSize, more: int) -> None:
+    """Given how many VMs more of a size are about to be made, ask whoever has a say. Raise Refusal."""
+    for check in ADMISSIONS:
+        check(cloud, location, name, size, more)
 
 
 def _optional(properties: Resource, key: str) -> list[Resource]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from typing import Any, Protocol
 
 VM = "Microsoft.Compute/virtualMachines"
@@ -15,9 +16,15 @@ Resource = dict[str, Any]
 
 
 class Listing(Protocol):
-    """The reading half of a cloud."""
+    """A cloud that lists."""
 
     def list(self, type: str | None = None) -> list[Resource]: ...
+
+
+class Getting(Protocol):
+    """A cloud that answers for one resource."""
+
+    def get(self, rid: str) -> Resource | None: ...
 
 
 def machines(cloud: Listing) -> list[Resource]:
@@ -37,9 +44,35 @@ def node_name(machine: Resource) -> str:
     return str(machine["properties"]["osProfile"]["computerName"]).lower()
 
 
+def size_of(machine: Resource) -> str:
+    """Given a VM or an instance, return its size: ARM writes an instance's as its sku and leaves hardwareProfile
+    empty."""
+    if machine["type"] == INSTANCE:
+        return str((machine.get("sku") or {}).get("name", ""))
+    return str((machine["properties"].get("hardwareProfile") or {}).get("vmSize", ""))
+
+
 def as_node(machine: Resource) -> Resource:
-    """Given a VM or an instance, return it under its node's name: as whoever runs machines wants it."""
-    return {**machine, "name": node_name(machine)}
+    """Given a VM or an instance, return it as a VM under its node's name: as whoever runs machines wants it."""
+    if machine["type"] == VM:
+        return machine
+    properties = {**machine["properties"], "hardwareProfile": {"vmSize": size_of(machine)}}
+    return {**machine, "name": node_name(machine), "properties": properties}
+
+
+def owner_id(machine: Resource) -> str:
+    """Given an instance, return its scale set's id."""
+    return str(machine["id"]).rsplit("/virtualMachines/", 1)[0]
+
+
+def placement_group(cloud: Getting, machine: Resource) -> str:
+    """Given an instance, return the id of its placement group (a VM alone has none): one for all instances if the set
+    has a single one, else one per hundred."""
+    if machine["type"] != INSTANCE:
+        return ""
+    owner = cloud.get(owner_id(machine)) or {"properties": {}}
+    group = 0 if owner["properties"].get("singlePlacementGroup", True) else int(machine["instanceId"]) // 100
+    return str(uuid.uuid5(uuid.NAMESPACE_URL, f"{owner_id(machine).lower()}/{group}"))
 
 
 def boots(machine: Resource) -> bool:
@@ -49,5 +82,4 @@ def boots(machine: Resource) -> bool:
 
 def model_id(machine: Resource) -> str:
     """Given a VM or an instance, return the id under which what is never answered (customData) was kept."""
-    rid = str(machine["id"])
-    return rid if machine["type"] == VM else rid.rsplit("/virtualMachines/", 1)[0]
+    return str(machine["id"]) if machine["type"] == VM else owner_id(machine)

@@ -6,8 +6,8 @@ from __future__ import annotations
 import ipaddress
 from typing import TYPE_CHECKING, Any
 
+from sandbox.cloud.addresses import NIC, allot, interfaces, network_of, prefix_of
 from sandbox.cloud.ids import is_below
-from sandbox.cloud.machines import INSTANCE_NIC
 from sandbox.cloud.refusal import Refusal
 
 if TYPE_CHECKING:
@@ -15,18 +15,15 @@ if TYPE_CHECKING:
 
 Resource = dict[str, Any]
 SUBNET = "Microsoft.Network/virtualNetworks/subnets"
-NIC = "Microsoft.Network/networkInterfaces"
 ENDPOINT = "Microsoft.Network/privateEndpoints"
 ZONE = "Microsoft.Network/privateDnsZones"
-RESERVED = 4
-"""Azure keeps the first four addresses of a subnet (network, gateway, two for DNS) and the last."""
 
 
 def virtual_network(cloud: Cloud, resource: Resource, before: Resource | None) -> list[Resource]:
     """Complete a VNet: its inline subnets become resources; those declared apart stay. Raise Refusal for bad
     prefixes."""
     properties = resource["properties"]
-    space = [_network(p) for p in (properties.get("addressSpace") or {}).get("addressPrefixes") or []]
+    space = [network_of(p) for p in (properties.get("addressSpace") or {}).get("addressPrefixes") or []]
     if not space:
         raise Refusal(400, "InvalidRequestFormat", "addressSpace.addressPrefixes is missing.")
     made: list[Resource] = []
@@ -46,7 +43,7 @@ def subnet(cloud: Cloud, resource: Resource, before: Resource | None) -> list[Re
     """Check a subnet against its VNet's space and its neighbours. Raise Refusal."""
     vnet_id = resource["id"].rsplit("/subnets/", 1)[0]
     vnet = cloud.get(vnet_id) or {"properties": {}}
-    space = [_network(p) for p in (vnet["properties"].get("addressSpace") or {}).get("addressPrefixes") or []]
+    space = [network_of(p) for p in (vnet["properties"].get("addressSpace") or {}).get("addressPrefixes") or []]
     _check_subnet(resource, space, _subnets(cloud, vnet_id))
     return []
 
@@ -62,7 +59,7 @@ def interface(cloud: Cloud, resource: Resource, before: Resource | None) -> list
         wanted = properties.get("privateIPAddress")
         if wanted is None and old.get(configuration["name"], {}).get("subnet", {}).get("id") == reference:
             wanted = old[configuration["name"]].get("privateIPAddress")
-        properties["privateIPAddress"] = _allot(cloud, reference, wanted, resource["id"])
+        properties["privateIPAddress"] = allot(cloud, reference, wanted, resource["id"])
         properties.setdefault("privateIPAllocationMethod", "Dynamic")
     if not resource["properties"].get("ipConfigurations"):
         raise Refusal(400, "InvalidRequestFormat", "A network interface needs at least one IP configuration.")
@@ -88,7 +85,7 @@ def private_endpoint(cloud: Cloud, resource: Resource, before: Resource | None) 
         properties["customDnsConfigs"] = before["properties"].get("customDnsConfigs", [])
         return []
     nic_id = f"{resource['id'].rsplit('/privateEndpoints/', 1)[0]}/networkInterfaces/{resource['name']}.nic"
-    address = _allot(cloud, (properties.get("subnet") or {}).get("id", ""), None, nic_id)
+    address = allot(cloud, (properties.get("subnet") or {}).get("id", ""), None, nic_id)
     configuration = {
         "subnet": properties["subnet"],
         "privateIPAddress": address,
@@ -169,7 +166,7 @@ def zone_link(cloud: Cloud, resource: Resource, before: Resource | None) -> list
 def release(cloud: Cloud, resource: Resource) -> None:
     """Raise Refusal when another resource still uses this subnet or interface."""
     if resource["type"] == SUBNET:
-        for nic in _interfaces(cloud):
+        for nic in interfaces(cloud):
             for configuration in nic["properties"].get("ipConfigurations") or []:
                 used = (configuration["properties"].get("subnet") or {}).get("id", "")
                 if used.lower() == resource["id"].lower():
@@ -226,16 +223,12 @@ def _address_of(cloud: Cloud, endpoint: Resource) -> str:
     return str(nic["properties"]["ipConfigurations"][0]["properties"]["privateIPAddress"])
 
 
-def _interfaces(cloud: Cloud) -> list[Resource]:
-    return [*cloud.list(NIC), *cloud.list(INSTANCE_NIC)]
-
-
 def _subnets(cloud: Cloud, vnet_id: str) -> list[Resource]:
     return [s for s in cloud.list(SUBNET) if is_below(s["id"], vnet_id)]
 
 
 def _check_subnet(resource: Resource, space: list[ipaddress.IPv4Network], others: list[Resource]) -> None:
-    mine = _prefix(resource)
+    mine = prefix_of(resource)
     if not any(mine.subnet_of(part) for part in space):
         raise Refusal(
             400,
@@ -243,59 +236,10 @@ def _check_subnet(resource: Resource, space: list[ipaddress.IPv4Network], others
             f"Subnet '{resource['name']}' is not valid because its IP address range {mine} is outside the VNet's.",
         )
     for other in others:
-        if other["id"].lower() != resource["id"].lower() and _prefix(other).overlaps(mine):
+        if other["id"].lower() != resource["id"].lower() and prefix_of(other).overlaps(mine):
             raise Refusal(
                 400,
                 "NetcfgSubnetRangesOverlap",
                 f"Subnet '{resource['name']}' is not valid because its IP address range {mine} overlaps with "
                 f"'{other['name']}'.",
             )
-
-
-def _prefix(resource: Resource) -> ipaddress.IPv4Network:
-    properties = resource["properties"]
-    return _network(properties.get("addressPrefix") or (properties.get("addressPrefixes") or [""])[0])
-
-
-def _network(prefix: str) -> ipaddress.IPv4Network:
-    try:
-        return ipaddress.IPv4Network(prefix)
-    except ValueError as error:
-        raise Refusal(400, "InvalidCIDRNotation", f"The address prefix {prefix!r} is not valid: {error}.") from error
-
-
-def _allot(cloud: Cloud, subnet_id: str, wanted: str | None, owner: str) -> str:
-    found = cloud.get(subnet_id)
-    if found is None:
-        raise Refusal(
-            400, "InvalidResourceReference", f"Resource {subnet_id or 'subnet'} referenced by {owner} was not found."
-        )
-    space = _prefix(found)
-    taken = {
-        configuration["properties"].get("privateIPAddress"): nic["id"]
-        for nic in _interfaces(cloud)
-        for configuration in nic["properties"].get("ipConfigurations") or []
-        if nic["id"].lower() != owner.lower()
-    }
-    if wanted is not None:
-        if ipaddress.IPv4Address(wanted) not in space:
-            raise Refusal(
-                400,
-                "PrivateIPAddressNotInSubnet",
-                f"Private static IP address {wanted} does not belong to the range of subnet prefix {space}.",
-            )
-        if wanted in taken:
-            raise Refusal(
-                400,
-                "PrivateIPAddressIsAllocated",
-                f"IP configuration of {owner} is using the private IP address {wanted} "
-                f"which is already allocated to {taken[wanted]}.",
-            )
-        return wanted
-    for number in range(RESERVED, space.num_addresses - 1):
-        address = str(space[number])
-        if address not in taken:
-            return address
-    raise Refusal(
-        400, "SubnetIsFull", f"Subnet {found['name']} with address prefix {space} does not have enough capacity."
-    )

@@ -259,6 +259,4 @@ _COMPLETE: dict[str, Complete] = {
     "Microsoft.Network/privateDnsZones/virtualNetworkLinks": network.zone_link,
     "Microsoft.Compute/virtualMachines": compute.virtual_machine,
     "Microsoft.Compute/virtualMachineScaleSets": scale_sets.scale_set,
-    "Microsoft.Compute/virtualMachineScaleSets/virtualMachines": scale_sets.instance,
-    "Microsoft.Compute/virtualMachineScaleSets/virtualMachines/networkInterfaces": scale_sets.interface,
 }

@@ -104,14 +104,19 @@ class Cloud:
         self._tell([("delete", resource) for resource in doomed])
         return True
 
-    def next_number(self, rid: str) -> int:
-        """Given a scale set's id, return the next id of its instances: each one is given once."""
+    def write(self, resources: Resources) -> None:
+        """Given resources as ARM itself changes them (a state, a count), replace those that are still there: at once,
+        and unchecked."""
         with self._lock:
-            kept = self._hidden.setdefault(rid.lower(), {})
-            number = int(kept.get("next", 0))
-            kept["next"] = number + 1
+            there = [copy.deepcopy(r) for r in resources if r["id"].lower() in self._resources]
+            self._resources |= {resource["id"].lower(): resource for resource in there}
             self._save()
-            return number
+        self._tell([("put", copy.deepcopy(resource)) for resource in there])
+
+    def hide(self, rid: str, facts: dict[str, Any]) -> None:
+        """Given a resource id, keep facts about it that are never answered. For rules, while their resource is put."""
+        with self._lock:
+            self._hidden.setdefault(rid.lower(), {}).update(facts)
 
     def subscribe(self, listener: Listener) -> None:
         """Call `listener(event, resource)` after each change, outside the lock."""

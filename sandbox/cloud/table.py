@@ -65,17 +65,8 @@ ROWS = (
     Row("Microsoft.Compute/disks", located=True),
     Row(
         "Microsoft.Compute/virtualMachineScaleSets",
-        fixed=("location", "properties.orchestrationMode"),
+        fixed=("location", "properties.orchestrationMode", "properties.platformFaultDomainCount"),
         located=True,
-    ),
-    Row(
-        "Microsoft.Compute/virtualMachineScaleSets/virtualMachines",
-        r"\d+",
-        parent="Microsoft.Compute/virtualMachineScaleSets",
-    ),
-    Row(
-        "Microsoft.Compute/virtualMachineScaleSets/virtualMachines/networkInterfaces",
-        parent="Microsoft.Compute/virtualMachineScaleSets/virtualMachines",
     ),
     Row(
         "Microsoft.Compute/virtualMachines",

@@ -7,7 +7,7 @@ import uuid
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from sandbox.cloud.machines import INSTANCE, machines
+from sandbox.cloud.machines import INSTANCE, machines, placement_group, size_of
 
 if TYPE_CHECKING:
     from sandbox.cloud import Cloud
@@ -42,7 +42,7 @@ def vm_id(vm: Mapping[str, Any]) -> str:
     return vm.get("properties", {}).get("vmId") or str(uuid.uuid5(uuid.NAMESPACE_URL, vm["id"].lower()))
 
 
-def instance_document(cloud: Cloud, vm: Mapping[str, Any]) -> dict[str, Any]:
+def instance_document(cloud: Cloud, vm: dict[str, Any]) -> dict[str, Any]:
     """Given a VM, return its `/metadata/instance` document (compute and network)."""
     parts = vm["id"].strip("/").split("/")
     properties, tags = vm.get("properties", {}), vm.get("tags") or {}
@@ -52,6 +52,7 @@ def instance_document(cloud: Cloud, vm: Mapping[str, Any]) -> dict[str, Any]:
         "location": vm.get("location", ""),
         "name": vm["name"],
         "offer": image.get("offer", ""),
+        "placementGroupId": placement_group(cloud, vm),
         "publisher": image.get("publisher", ""),
         "sku": image.get("sku", ""),
         "version": image.get("version", ""),
@@ -68,7 +69,7 @@ def instance_document(cloud: Cloud, vm: Mapping[str, Any]) -> dict[str, Any]:
         "tagsList": [{"name": key, "value": value} for key, value in sorted(tags.items())],
         "vmId": vm_id(vm),
         "vmScaleSetName": parts[7] if vm["type"] == INSTANCE else "",
-        "vmSize": (properties.get("hardwareProfile") or {}).get("vmSize", ""),
+        "vmSize": size_of(vm),
         "zone": (vm.get("zones") or [""])[0],
     }
     return {

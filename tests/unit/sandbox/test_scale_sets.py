@@ -219,7 +219,7 @@ def test_machines_that_are_not_to_boot_are_only_declared(play: Any) -> None:
     ("given", "code"),
     [
         (body(1, orchestrationMode="Flexible"), "OperationNotAllowed"),
-        (body(301), "VmssSinglePlacementGroupInstanceCountExceeded"),
+        (body(301), "OperationNotAllowed"),
         ({**body(1), "sku": {"name": "Standard_ND1", "capacity": 1}}, "SkuNotAvailable"),
         (body(1, virtualMachineProfile={}), "InvalidParameter"),
         (
