@@ -152,8 +152,10 @@ def _check_profile(resource: Resource) -> None:
     profile = properties.get("virtualMachineProfile")
     if not profile:
         raise _missing("virtualMachineProfile")
-    if not (properties.get("upgradePolicy") or {}).get("mode"):
+    if not properties.get("upgradePolicy"):
         raise _missing("upgradePolicy")
+    if not properties["upgradePolicy"].get("mode"):
+        raise _missing("upgradePolicy.mode")
     configurations = (profile.get("networkProfile") or {}).get("networkInterfaceConfigurations") or []
     if not configurations or not all(c.get("properties", {}).get("ipConfigurations") for c in configurations):
         raise _missing("networkProfile.networkInterfaceConfigurations")

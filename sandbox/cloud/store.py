@@ -74,9 +74,13 @@ class Cloud:
         except ValueError as error:
             raise Refusal(400, "InvalidResourceId", str(error)) from error
         with self._lock:
-            before = self.get(identity.rid)
+            before, secrets = self.get(identity.rid), self.secret(identity.rid)
             resource = self._shape(identity, body, before)
-            effects = rules.accept(self, identity, resource, before)
+            try:
+                effects = rules.accept(self, identity, resource, before)
+            except Refusal:
+                self._hidden[identity.rid.lower()] = secrets  # what is refused leaves nothing behind
+                raise
             events: Events = []
             for extra in [resource, *effects]:
                 key = extra["id"].lower()

@@ -153,7 +153,11 @@ MODEL: dict[str, Row] = {
         located=True,
     ),
     "compute:VirtualMachineScaleSet": _row(
-        f"{_COMPUTE}/virtualMachineScaleSets/{{vmScaleSetName}}", "vmScaleSetName", unknown=("uniqueId",), located=True
+        f"{_COMPUTE}/virtualMachineScaleSets/{{vmScaleSetName}}",
+        "vmScaleSetName",
+        force=("location",),
+        unknown=("uniqueId",),
+        located=True,
     ),
     "monitor:ActionGroup": _row(
         f"{_RG}/providers/Microsoft.Insights/actionGroups/{{actionGroupName}}", "actionGroupName"

@@ -102,7 +102,8 @@ class SmallSandbox:
             "storageProfile": {"osDisk": {"createOption": "FromImage"}},
             "networkProfile": {"networkInterfaceConfigurations": [nic]},
         }
-        properties = {"orchestrationMode": "Uniform", "singlePlacementGroup": True, "virtualMachineProfile": model}
+        mode = {"orchestrationMode": "Uniform", "singlePlacementGroup": True, "upgradePolicy": {"mode": "Manual"}}
+        properties = {**mode, "virtualMachineProfile": model}
         body = {"location": "eastus", "sku": {"name": GPU_SIZE, "capacity": capacity}, "properties": properties}
         self.arm("PUT", f"{COMPUTE}/virtualMachineScaleSets/{name}", body)
 

@@ -1,103 +1,21 @@
 """Uniform scale sets: a capacity becomes instances with ids, names and addresses, and ends with them."""
 
-import asyncio
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from aiohttp.test_utils import TestClient, TestServer
 
-from sandbox.arm.app import make_app
-from sandbox.arm.compute import ComputeError, NullCompute
-from sandbox.cloud import Cloud
-from sandbox.cloud.machines import as_node, machines, node_name
+from sandbox.arm.compute import ComputeError
+from sandbox.cloud.machines import as_node, machines
 from sandbox.identity.instance import find_vm, instance_document
-
-GROUP = "/subscriptions/s/resourceGroups/rg"
-VNET = f"{GROUP}/providers/Microsoft.Network/virtualNetworks/vnet"
-SET = f"{GROUP}/providers/Microsoft.Compute/virtualMachineScaleSets/gpu"
-TRAIN = f"{GROUP}/providers/Microsoft.ManagedIdentity/userAssignedIdentities/train"
-
-
-def body(capacity: int, **changes: Any) -> dict[str, Any]:
-    properties = {
-        "orchestrationMode": "Uniform",
-        "singlePlacementGroup": True,
-        "overprovision": False,
-        "upgradePolicy": {"mode": "Manual"},
-        "virtualMachineProfile": {
-            "osProfile": {"computerNamePrefix": "gpu", "adminUsername": "azureuser", "customData": "aGVsbG8="},
-            "storageProfile": {"imageReference": {"sku": "2404"}},
-            "networkProfile": {
-                "networkInterfaceConfigurations": [
-                    {
-                        "name": "primary",
-                        "properties": {
-                            "primary": True,
-                            "ipConfigurations": [
-                                {"name": "primary", "properties": {"subnet": {"id": f"{VNET}/subnets/nodes"}}}
-                            ],
-                        },
-                    }
-                ]
-            },
-        },
-        **changes,
-    }
-    return {
-        "location": "eastus",
-        "sku": {"name": "Standard_ND96isr_H100_v5", "capacity": capacity},
-        "identity": {"type": "UserAssigned", "userAssignedIdentities": {TRAIN: {}}},
-        "properties": properties,
-    }
-
-
-class Arm:
-    """The ARM face with a cloud and machines that only remember."""
-
-    def __init__(self, folder: Path) -> None:
-        self.cloud, self.compute = Cloud(folder / "cloud.json"), NullCompute()
-        self.cloud.put(GROUP, {"location": "eastus"})
-        self.cloud.put(
-            VNET, {"location": "eastus", "properties": {"addressSpace": {"addressPrefixes": ["10.0.0.0/16"]}}}
-        )
-        self.cloud.put(f"{VNET}/subnets/nodes", {"properties": {"addressPrefix": "10.0.1.0/24"}})
-        self.cloud.put(TRAIN, {"location": "eastus"})
-
-    async def call(self, method: str, path: str, given: Any = None) -> tuple[int, Any]:
-        """One request; an operation is waited for, and its failure is the answer."""
-        response = await self.client.request(method, path, params={"api-version": "2024-11-01"}, json=given)
-        answer = await response.json() if response.content_type == "application/json" else None
-        where = response.headers.get("Azure-AsyncOperation")
-        while where:
-            state = await (await self.client.get(where)).json()
-            if state["status"] == "Failed":
-                return 500, state["error"]
-            if state["status"] == "Succeeded":
-                break
-            await asyncio.sleep(0.01)
-        return response.status, answer
+from tests.unit.sandbox import small_arm
+from tests.unit.sandbox.small_arm import SET, TRAIN, VNET, Arm, body, names
 
 
 @pytest.fixture
 def play(tmp_path: Path) -> Callable[[Callable[[Arm], Awaitable[None]]], None]:
-    """Play a scene against a fresh ARM."""
-
-    def run(scene: Callable[[Arm], Awaitable[None]]) -> None:
-        async def whole() -> None:
-            arm = Arm(tmp_path)
-            async with TestClient(TestServer(make_app(arm.cloud, arm.compute))) as client:
-                arm.client = client  # type: ignore[attr-defined]
-                await scene(arm)
-
-        asyncio.run(whole())
-
-    return run
-
-
-def names(arm: Arm) -> list[str]:
-    return sorted(node_name(m) for m in machines(arm.cloud))
+    return lambda scene: small_arm.play(tmp_path, scene)
 
 
 def test_a_capacity_becomes_that_many_named_machines_with_addresses(play: Any) -> None:
@@ -222,6 +140,8 @@ def test_machines_that_are_not_to_boot_are_only_declared(play: Any) -> None:
         (body(301), "OperationNotAllowed"),
         ({**body(1), "sku": {"name": "Standard_ND1", "capacity": 1}}, "SkuNotAvailable"),
         (body(1, virtualMachineProfile={}), "InvalidParameter"),
+        (body(1, upgradePolicy=None), "InvalidParameter"),
+        (body(-1), "InvalidParameter"),
         (
             body(
                 1,
@@ -233,7 +153,7 @@ def test_machines_that_are_not_to_boot_are_only_declared(play: Any) -> None:
             "InvalidParameter",
         ),
     ],
-    ids=["flexible", "301", "size", "no network", "customData"],
+    ids=["flexible", "301", "size", "no profile", "no policy", "capacity", "customData"],
 )
 def test_what_azure_refuses_is_refused(play: Any, given: Any, code: str) -> None:
     async def scene(arm: Arm) -> None:
