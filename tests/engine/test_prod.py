@@ -1,12 +1,17 @@
 """The production example, whole: made, unchanged, refreshed, parked, destroyed down to the data, and made again."""
 
 import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from feedline.contract import Contract
-from tests.engine.conftest import Engine
+from tests.engine.conftest import CHECKOUT, Engine
 from tests.engine.test_environments import config
+from tests.engine.test_policies import violated
 
 pytestmark = pytest.mark.timeout(180)
 STACK = ("--stack", "prod")
@@ -26,14 +31,25 @@ DATA = {
 def up(engine: Engine) -> Engine:
     """The stack with eight nodes that are declared and not started, made once under the pack."""
     engine.pulumi("stack", "init", "prod")
-    flags = config(engine, "prod", "nodes.boot=false")
-    engine.pulumi("up", *flags, "--yes", "--skip-preview", "--policy-pack", "policies")
+    flags = (*config(engine, "prod", "nodes.boot=false"), "--policy-pack", "policies")
+    engine.pulumi("up", *flags, "--policy-pack-config", "policies/config/prod.json", "--yes", "--skip-preview")
     return engine
 
 
-def names(engine: Engine) -> set[str]:
+def resources(engine: Engine) -> list[dict[str, Any]]:
     found = json.loads(engine.pulumi("stack", "export", *STACK))["deployment"].get("resources", [])
-    return {r["urn"].rsplit("::", 1)[1] for r in found if r["custom"] and r["type"].startswith("azure-native:")}
+    return [r for r in found if r["custom"] and r["type"].startswith("azure-native:")]
+
+
+def names(engine: Engine) -> set[str]:
+    return {r["urn"].rsplit("::", 1)[1] for r in resources(engine)}
+
+
+def test_whatever_lies_below_the_lakes_lock_is_protected_and_nothing_else(up: Engine) -> None:
+    kept = {r["urn"].rsplit("::", 1)[1] for r in resources(up) if r.get("protect")}
+    assert kept >= DATA and not {name for name in kept if name.startswith(("nodes", "network", "ingest-0", "cluster"))}
+    identities = {name for name in names(up) if name.startswith("identities-")}
+    assert identities <= kept  # Azure would not let them be deleted below the lock
 
 
 def test_a_second_up_is_unchanged_and_a_refresh_is_clean(up: Engine) -> None:
@@ -47,6 +63,27 @@ def test_the_contract_names_the_scale_set_whose_instances_are_the_nodes(up: Engi
     assert [n.name for n in contract.nodes] == ["ingest-0"] and contract.ssh.via == "jump"
     (gpu,) = contract.scale_sets
     assert gpu.resource_id.endswith("/virtualMachineScaleSets/vmss-feedline-prod-gpu") and gpu.role == "train"
+
+
+def test_a_stack_that_exists_is_judged_from_its_export_by_the_engine_and_without_it(up: Engine, tmp_path: Path) -> None:
+    export = up.pulumi("stack", "export", *STACK)
+    opened = export.replace('"allowSharedKeyAccess": false', '"allowSharedKeyAccess": true')
+    for name, text, due in (("kept.json", export, 0), ("opened.json", opened, 2)):
+        (tmp_path / name).write_text(text)
+        done = subprocess.run(
+            [sys.executable, "-m", "policies.over", "--json"],
+            cwd=CHECKOUT,
+            input=text,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        found = {(f["rule"], f["resource"]) for f in json.loads(done.stdout) if f["level"] == "mandatory"}
+        assert done.returncode == due, done.stdout + done.stderr
+        refused = {("storage-no-shared-key", "lake-account"), ("storage-keys-dated", "lake-account")} if due else set()
+        assert found == refused
+        argv = ("policy", "analyze", "--file", str(tmp_path / name), "--policy-pack", "policies")
+        assert violated(up.pulumi(*argv, code=None if due else 0)) == refused
 
 
 def test_a_changed_label_replaces_no_data(up: Engine) -> None:

@@ -42,7 +42,12 @@ SET = {
 }
 """An availability set with much that can be chosen."""
 
-UNIFORM = {"nodes.placement": "uniform", "nodes.count": 100, "hot_tier": LUSTRE}
+UNIFORM = {
+    "nodes.placement": "uniform",
+    "nodes.count": 300,
+    "nodes.larger_placement_group": True,
+    "hot_tier": LUSTRE,
+}
 PARKED = {"nodes.count": 0, "network.existing": {"vnet_id": f"{HUB}/virtualNetworks/hub", **SUBNETS, **ZONES}}
 """No node, in a hub's network."""
 
@@ -63,7 +68,7 @@ def test_no_machine_has_a_public_address_and_none_shares_a_name(declared: Declar
 def test_a_uniform_set_is_one_placement_group_without_surplus(declared: Declare) -> None:
     found = declared(UNIFORM)
     gpu = found.resources["nodes-gpu"]
-    assert gpu["sku"]["capacity"] == 100 and gpu["orchestrationMode"] == "Uniform"
+    assert gpu["sku"]["capacity"] == 300 and gpu["orchestrationMode"] == "Uniform"
     assert (gpu["singlePlacementGroup"], gpu["overprovision"], gpu["platformFaultDomainCount"]) == (True, False, 1)
     assert gpu["upgradePolicy"] == {"mode": "Manual"} and "zones" not in gpu
     assert found.resources["network-nodes"]["addressPrefix"] == "10.40.8.0/22"
