@@ -10,8 +10,8 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Disk:
-    """A disk that may be local NVMe. `local` = reached from /dev/disk/azure/local and not of another model, or by
-    model; `node` = has a block node in /dev.
+    """A disk that may be the cache. `local` = reached from /dev/disk/azure/local and not of another model, or by model,
+    or the managed disk at the LUN that was declared for it; `node` = has a block node in /dev.
 
     `signature` is the file system or partition table found on it ("" = blank, None = could not be read); `label` its
     label; `mounted` where it is in use, through a partition, RAID or LVM too ("" = nowhere); `bytes` its size;
@@ -34,7 +34,8 @@ class Nvme:
     """What the NVMe planner needs. `mounted_*` describe what is mounted at /mnt/resource ("" = nothing);
     `mountpoint` is `missing`, `bare` or `protected` (immutable, or of mode 000, while nothing is mounted there);
     `attributes` = the file system below it knows immutable; `unit_current` and `tool_current` say whether the boot
-    unit and the copy of this program that it runs are the ones of this bundle."""
+    unit and the copy of this program that it runs are the ones of this bundle. `cache_lun` = the cache is the managed
+    disk declared at this LUN, and `disks` holds that disk only; None = the local NVMe disks."""
 
     disks: tuple[Disk, ...]
     mounted_source: str
@@ -46,6 +47,7 @@ class Nvme:
     tool_current: bool
     bundle: str
     attributes: bool
+    cache_lun: int | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """Return the facts as JSON values."""

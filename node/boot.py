@@ -15,7 +15,7 @@ from node.nvme import collect
 def run(request: Mapping[str, Any], progress: Callable[..., None]) -> dict[str, Any]:
     """Plan as `fab nvme` does, without wiping anything, and apply. Raise OperationError for disks that are not blank
     and not ours."""
-    facts = collect()
+    facts = collect((request.get("options") or {}).get("cache_lun"))
     todo = Plan(tuple(disk_steps(facts)))
     applied = apply(todo, verb="boot", operator="systemd", progress=progress) if todo else []
     return {

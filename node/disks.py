@@ -7,6 +7,7 @@ import os
 import re
 import stat
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from feedline.facts import Disk
@@ -17,6 +18,9 @@ from node import door
 
 BY_INDEX = "/dev/disk/azure/local/by-index"
 """Azure's own names (package azure-vm-utils); a partition's name ends in -partN and is no disk."""
+
+BY_LUN = ("/dev/disk/azure/data/by-lun/{lun}", "/dev/disk/azure/scsi1/lun{lun}")
+"""A data disk's names: by azure-vm-utils, and by the older rules of waagent and cloud images."""
 
 MODEL = "Microsoft NVMe Direct Disk"
 """Local NVMe, v1 and v2. A remote disk on NVMe calls itself "MSFT NVMe Accelerator"."""
@@ -39,9 +43,18 @@ def candidates() -> list[str]:
     return sorted(f"/dev/{name}" for name in names if (model(name) or "").startswith(MODEL))
 
 
-def collect(found: Sequence[Mounted]) -> tuple[Disk, ...]:
-    """Given what is mounted, return every candidate as it is."""
+def at_lun(lun: int) -> list[str]:
+    """Given the LUN of the disk that was declared to be the cache, return its device path, or nothing."""
+    named = [name for pattern in BY_LUN if os.path.exists(name := pattern.format(lun=lun))]
+    return [os.path.realpath(named[0])] if named else []
+
+
+def collect(found: Sequence[Mounted], cache_lun: int | None = None) -> tuple[Disk, ...]:
+    """Given what is mounted (and the LUN of a declared cache disk), return every candidate as it is."""
     used = in_use(found)
+    if cache_lun is not None:
+        # Declared by name: of whatever model it is. That it carries nothing is still for the plan to see.
+        return tuple(replace(_disk(path, used), local=True) for path in at_lun(cache_lun))
     return tuple(_disk(path, used) for path in candidates())
 
 

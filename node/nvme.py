@@ -29,7 +29,7 @@ def run(request: Mapping[str, Any], progress: Callable[..., None]) -> dict[str, 
     verdicts."""
     node = Contract.parse(request["contract"]).node(request["node"])
     options = request.get("options", {})
-    facts = collect()
+    facts = collect(node.cache_lun)
     if node.role != "train" and not planner.usable(facts.disks):
         raise OperationError(
             f"{node.name} has no local NVMe and needs none", where=node.name, hint="`fab nvme --role train`"
@@ -38,7 +38,7 @@ def run(request: Mapping[str, Any], progress: Callable[..., None]) -> dict[str, 
     applied: list[dict[str, Any]] = []
     if confirmed(request, todo, node.name):
         applied = apply(todo, verb="nvme", operator=str(options.get("operator", "")), progress=progress)
-        facts = collect()
+        facts = collect(node.cache_lun)
     verdicts = [verdict.as_dict() for verdict in judge(facts, node.name)]
     return {
         "facts": facts.as_dict(),
@@ -50,23 +50,24 @@ def run(request: Mapping[str, Any], progress: Callable[..., None]) -> dict[str, 
     }
 
 
-def collect() -> Nvme:
-    """Return what the planner needs to know."""
+def collect(cache_lun: int | None = None) -> Nvme:
+    """Given the LUN of a managed cache disk, or None for the local NVMe, return what the planner needs to know."""
     mounts = disks.mounts()
     there = mountinfo.at(mounts, RESOURCE_DISK)
     unit = door.read(f"/etc/systemd/system/{NVME_UNIT}")
     return Nvme(
-        disks=disks.collect(mounts),
+        disks=disks.collect(mounts, cache_lun),
         mounted_source=there.source if there else "",
         mounted_type=there.kind if there else "",
         mountpoint=_mountpoint(mounted=there is not None),
         free_bytes=shutil.disk_usage(RESOURCE_DISK).free if there else 0,
-        unit_current=unit == nvme_unit(),
+        unit_current=unit == nvme_unit(cache_lun),
         unit_enabled=door.run(["systemctl", "is-enabled", NVME_UNIT]).out.strip() == "enabled"
         and door.run(["systemctl", "is-active", NVME_UNIT]).ok,
         tool_current=_digest(BUNDLE) == _digest(Path(TOOL_FOLDER)),
         bundle=str(BUNDLE),
         attributes=_attributes(RESOURCE_DISK) is not None,
+        cache_lun=cache_lun,
     )
 
 

@@ -51,6 +51,12 @@ def disk_steps(facts: Nvme, *, wipe: Collection[str] = ()) -> list[Step]:
                 hint="unmount it, take it out of /etc/fstab (waagent: ResourceDisk.Format=n), then `fab nvme` again",
             )
         return []
+    if not disks and facts.cache_lun is not None:
+        raise OperationError(
+            f"no disk at LUN {facts.cache_lun}",
+            where="nvme",
+            hint="nodes.cache_disk_gib declares it: `pulumi up`, then look at /dev/disk/azure",
+        )
     if not disks:
         raise OperationError(
             "no local NVMe disk here",
@@ -179,7 +185,11 @@ def _boot_steps(facts: Nvme) -> list[Step]:
     if not facts.unit_current:
         unit = f"/etc/systemd/system/{NVME_UNIT}"
         steps.append(
-            Step.write(unit, nvme_unit(), "the disk comes back empty after a deallocation: made again at every boot")
+            Step.write(
+                unit,
+                nvme_unit(facts.cache_lun),
+                "the disk comes back empty after a deallocation: made again at every boot",
+            )
         )
         steps.append(Step.run(("systemctl", "daemon-reload"), "systemd reads its units again"))
     if not facts.unit_enabled:

@@ -36,8 +36,12 @@ def started_record(mount: str) -> str:
     return f"/run/feedline/started-{mount}.json"
 
 
-def nvme_unit() -> str:
-    """Return the unit that makes /mnt/resource again at every boot, when the disk came back empty."""
+def nvme_unit(cache_lun: int | None = None) -> str:
+    """Return the unit that makes /mnt/resource again at every boot, when the disk came back empty.
+
+    `cache_lun` names the managed disk that is declared to be the cache; the program reads it from its stdin.
+    """
+    told = "null" if cache_lun is None else f'data\nStandardInputText={{"options": {{"cache_lun": {cache_lun}}}}}'
     return f"""[Unit]
 Description=Feedline: local NVMe at {RESOURCE_DISK}
 After=local-fs.target systemd-udev-settle.service
@@ -47,7 +51,7 @@ ConditionPathExists={TOOL_FOLDER}/node/__main__.py
 [Service]
 Type=oneshot
 RemainAfterExit=yes
-StandardInput=null
+StandardInput={told}
 ExecStart=/usr/bin/python3 -I {TOOL_FOLDER}/node/__main__.py boot
 ExecStop=-/usr/bin/umount {RESOURCE_DISK}
 TimeoutStartSec={NVME_START_S}

@@ -99,3 +99,15 @@ def test_a_disk_named_by_azure_but_of_another_model_is_not_local(sys: Path, monk
     (sys / "devices/nvme0n1/device/model").write_text("MSFT NVMe Accelerator v1.0\n")
     monkeypatch.setattr(disks, "number", lambda path: "259:0")
     assert [disk.local for disk in disks.collect([])] == [False]
+
+
+def test_only_the_disk_at_the_declared_lun_is_a_candidate_whatever_its_model(
+    sys: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (sys / "by-lun").mkdir()
+    (sys / "by-lun" / "0").symlink_to("/dev/null")
+    monkeypatch.setattr(disks, "BY_LUN", (f"{sys}/by-lun/{{lun}}", f"{sys}/scsi1/lun{{lun}}"))
+    assert disks.at_lun(0) == ["/dev/null"] and disks.at_lun(1) == []
+    assert [(disk.path, disk.local, disk.node) for disk in disks.collect([], cache_lun=0)] == [
+        ("/dev/null", True, False)
+    ]

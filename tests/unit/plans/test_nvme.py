@@ -115,3 +115,8 @@ def test_a_mounted_disk_with_its_unit_needs_nothing() -> None:
 
 def test_the_label_fits_xfs() -> None:
     assert len(NVME_LABEL) <= 12
+
+
+def test_a_declared_cache_disk_that_is_not_there_is_named_by_its_lun() -> None:
+    with pytest.raises(OperationError, match="no disk at LUN 0"):
+        plan(replace(READY, cache_lun=0))

@@ -52,3 +52,8 @@ def test_the_nvme_is_made_again_at_every_boot_by_a_copy_that_no_bundle_replaces(
     unit = nvme_unit()
     assert values(unit, "ExecStart") == ["/usr/bin/python3 -I /usr/local/lib/feedline/node/__main__.py boot"]
     assert "local-fs.target" in values(unit, "After")[0] and values(unit, "RemainAfterExit") == ["yes"]
+
+
+def test_the_boot_unit_tells_the_lun_of_a_managed_cache_disk_by_stdin() -> None:
+    assert "StandardInput=null" in nvme_unit()
+    assert 'StandardInput=data\nStandardInputText={"options": {"cache_lun": 0}}' in nvme_unit(0)
