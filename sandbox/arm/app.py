@@ -7,14 +7,15 @@ import asyncio
 import copy
 import logging
 import uuid
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from typing import Any
 
 from aiohttp import web
 
 from sandbox.arm.compute import Compute, ComputeError
 from sandbox.arm.machines import create_missing, instance_view, targets, work_of
-from sandbox.cloud import Cloud, Refusal, scale_sets
+from sandbox.cloud import Cloud, Refusal, scale_sets, subscription
 from sandbox.cloud.ids import is_below, parse
 from sandbox.cloud.machines import INSTANCE, INSTANCE_NIC, SCALE_SET, VM, as_node, boots, is_machine, model_id
 
@@ -30,6 +31,9 @@ class Arm:
         self.cloud, self.compute = cloud, compute
         self._operations: dict[str, dict[str, Any]] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._placing: set[str] = set()
+        self._networks: set[str] = set()
+        self._allocation = asyncio.Lock()
 
     async def handle(self, request: web.Request) -> web.Response:
         """Answer one request below /subscriptions (or an operation's state)."""
@@ -41,6 +45,7 @@ class Arm:
                 raise Refusal(
                     400, "MissingApiVersionParameter", "The api-version query parameter (?api-version=) is required."
                 )
+            subscription.may(self.cloud.subscription(), request.method, path)
             if request.method == "PUT":
                 return await self._put(path, await _body(request))
             if request.method == "PATCH":
@@ -49,15 +54,23 @@ class Arm:
                 return await self._delete(path)
             if request.method == "POST":
                 return await self._post(path, await _body(request) if request.can_read_body else {})
-            return await self._get(path, expand="instanceview" in request.query.get("$expand", "").lower())
+            expand = "instanceview" in request.query.get("$expand", "").lower()
+            return await self._get(path, expand=expand, filtered=request.query.get("$filter", ""))
         except Refusal as refused:
             return _error(refused.status, refused.code, refused.message)
 
     # -- reading
-    async def _get(self, path: str, *, expand: bool) -> web.Response:
+    async def _get(self, path: str, *, expand: bool, filtered: str) -> web.Response:
         if path.lower().endswith("/instanceview"):
             resource = self._existing(path.rsplit("/", 1)[0])
             return web.json_response(instance_view(self.cloud, self.compute, resource))
+        scope, _, tail = path.rpartition("/providers/")
+        words = tail.lower().split("/")
+        if words[0] == "microsoft.compute" and words[1:2] == ["locations"] and words[-1] == "usages":
+            return web.json_response({"value": subscription.usages(self.cloud, words[2])})
+        if words == ["microsoft.compute", "skus"]:
+            location = filtered.rsplit("'", 2)[-2] if filtered.count("'") == 2 else ""
+            return web.json_response({"value": subscription.skus(self.cloud, location)})
         try:
             parse(path)
         except ValueError:
@@ -107,14 +120,37 @@ class Arm:
         body.setdefault("properties", {}).pop("provisioningState", None)
         status, kind = 200 if known else 201, parse(path).type.lower()
         if kind not in (VM.lower(), SCALE_SET.lower()):
-            resource = await asyncio.to_thread(self.cloud.put, path, body)
+            async with self._writing(path):
+                resource = await asyncio.to_thread(self.cloud.put, path, body)
             return web.json_response(self._shown(resource), status=status)
         body["properties"]["provisioningState"] = "Updating" if known else "Creating"
         resource = await asyncio.to_thread(self.cloud.put, path, body)
         if kind == VM.lower():
-            return self._begin(resource, [resource], self.compute.create, status=status)
+            return self._begin(resource, [resource], self.compute.create, status=status, places=True)
         wanted, surplus = scale_sets.divide(self.cloud, resource)
-        return self._begin(resource, wanted, create_missing(self.compute), surplus=surplus, status=status)
+        return self._begin(resource, wanted, create_missing(self.compute), surplus=surplus, status=status, places=True)
+
+    @asynccontextmanager
+    async def _writing(self, path: str) -> AsyncIterator[None]:
+        """Azure takes one write on a VNet at a time, its subnets and peerings included, and refuses the others."""
+        network, inside, _ = path.lower().partition("/subnets/")
+        network = network if inside else network.partition("/virtualnetworkpeerings/")[0]
+        seconds = self.cloud.subscription().network_s
+        if "/virtualnetworks/" not in network or not seconds:
+            yield
+            return
+        if network in self._networks:
+            raise Refusal(
+                429,
+                "AnotherOperationInProgress",
+                f"Another operation on this or dependent resource is in progress: {network}.",
+            )
+        self._networks.add(network)
+        try:
+            yield
+            await asyncio.sleep(seconds)
+        finally:
+            self._networks.discard(network)
 
     async def _patch(self, path: str, body: dict[str, Any]) -> web.Response:
         have = self._existing(path)
@@ -140,6 +176,8 @@ class Arm:
             raise Refusal(
                 403, "AuthorizationFailed", "Account keys are not handed out: no program of this cluster may use them."
             )
+        if action.lower() == "checknameavailability":
+            return web.json_response(subscription.name_available(self.cloud, str(body.get("name", ""))))
         resource = self._existing(rid)
         work = work_of(self.compute, resource, action)
         if work is None:
@@ -161,11 +199,13 @@ class Arm:
         *,
         surplus: list[dict[str, Any]] | None = None,
         status: int,
+        places: bool = False,
     ) -> web.Response:
-        """Do `work` on the VMs (a VM itself, or a scale set's instances) and remove the surplus, in the background."""
+        """Do `work` on the VMs (a VM itself, or a scale set's instances) and remove the surplus, in the background.
+        `places` = each VM needs a place in the region first."""
         operation = str(uuid.uuid4())
         self._operations[operation] = {"name": operation, "status": "InProgress"}
-        running = self._run(operation, owner, vms, work, surplus or [])
+        running = self._run(operation, owner, vms, work, surplus or [], places)
         self._tasks[owner["id"].lower()] = asyncio.create_task(running)
         subscription = owner["id"].split("/resourceGroups/")[0]
         where = f"{subscription}/providers/Microsoft.Sandbox/operations/{operation}"
@@ -178,14 +218,16 @@ class Arm:
         vms: list[dict[str, Any]],
         work: Callable[[dict[str, Any]], None],
         surplus: list[dict[str, Any]],
+        places: bool,
     ) -> None:
         gone = await asyncio.gather(*(self._work(vm, self._take, always=True) for vm in surplus))
-        done = await asyncio.gather(*(self._work(vm, work) for vm in vms))
+        done = await asyncio.gather(*(self._work(vm, work, places=places) for vm in vms))
         errors = [error for error in [*gone, *done] if error]
         state = "Failed" if errors else "Succeeded"
         ends = zip([*surplus, *vms], [*gone, *done], strict=True)
         states = {vm["id"]: "Failed" if error else "Succeeded" for vm, error in ends}
         await asyncio.to_thread(self._settle, {owner["id"]: state, **states})
+        self._placing -= {vm["id"].lower() for vm in vms}
         self._operations[operation] = {"name": operation, "status": state, **({"error": errors[0]} if errors else {})}
 
     def _take(self, vm: dict[str, Any]) -> None:
@@ -193,7 +235,12 @@ class Arm:
         self.cloud.delete(vm["id"])
 
     async def _work(
-        self, vm: dict[str, Any], work: Callable[[dict[str, Any]], None], *, always: bool = False
+        self,
+        vm: dict[str, Any],
+        work: Callable[[dict[str, Any]], None],
+        *,
+        always: bool = False,
+        places: bool = False,
     ) -> dict[str, str] | None:
         """Do the work on one machine; return the error in ARM's shape, or None."""
         full = copy.deepcopy(as_node(vm))
@@ -201,6 +248,10 @@ class Arm:
         full["properties"].setdefault("osProfile", {}).update({"customData": custom} if custom else {})
         error = None
         try:
+            if places:
+                async with self._allocation:
+                    subscription.allocate(self.cloud, vm, self._placing)
+                    self._placing.add(vm["id"].lower())
             if always or boots(vm):
                 await asyncio.to_thread(work, full)
         except (ComputeError, Refusal) as failed:

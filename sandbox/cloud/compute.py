@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from sandbox.cloud import sizes
 from sandbox.cloud.refusal import Refusal
+from sandbox.cloud.subscription import admit
 
 if TYPE_CHECKING:
     from sandbox.cloud.store import Cloud
@@ -15,10 +15,6 @@ if TYPE_CHECKING:
 Resource = dict[str, Any]
 MAX_CUSTOM_DATA = 87_380
 """64 KB of customData are 87,380 characters of base64."""
-Admission = Callable[["Cloud", str, str, sizes.VmSize, int], None]
-ADMISSIONS: list[Admission] = []
-"""Who has a say before VMs are made (a quota, a region's capacity): each gets the cloud, the location, the size by name
-and facts, and how many more, and raises Refusal."""
 
 
 def virtual_machine(cloud: Cloud, resource: Resource, before: Resource | None) -> list[Resource]:
@@ -57,12 +53,6 @@ def size_of(name: str, location: str) -> sizes.VmSize:
             "for subscription: it is not in sandbox/cloud/sizes.py.",
         )
     return size
-
-
-def admit(cloud: Cloud, location: str, name: str, size: sizes.VmSize, more: int) -> None:
-    """Given how many VMs more of a size are about to be made, ask whoever has a say. Raise Refusal."""
-    for check in ADMISSIONS:
-        check(cloud, location, name, size, more)
 
 
 def _optional(properties: Resource, key: str) -> list[Resource]:

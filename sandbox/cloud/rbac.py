@@ -64,6 +64,8 @@ def decide(
         properties = assignment["properties"]
         if properties["principalId"] != principal_id or not is_below(scope, properties["scope"]):
             continue
+        if properties.get("condition"):
+            continue  # conditions are not simulated: what one would grant is refused, never the other way round
         definition = role(role_guid(properties["roleDefinitionId"]))
         for permission in (definition or {}).get("permissions") or []:
             granted, withheld = ("dataActions", "notDataActions") if data else ("actions", "notActions")

@@ -58,6 +58,8 @@ def release(cloud: Cloud, resource: Resource) -> None:
                 f"'{scope}'. Please remove the lock and try again.",
             )
     network.release(cloud, resource)
+    if resource["type"] == "Microsoft.Storage/storageAccounts/blobServices/containers":
+        _container(cloud, resource)
 
 
 def dependants(cloud: Cloud, resource: Resource) -> list[Resource]:
@@ -198,6 +200,12 @@ def _assignment(cloud: Cloud, resource: Resource, before: Resource | None) -> li
                 "InvalidCreateRoleAssignmentRequest",
                 f"The request to create role assignment is invalid: no {key}.",
             )
+    if properties.get("condition") and properties.get("conditionVersion") != "2.0":
+        raise Refusal(
+            400,
+            "InvalidConditionVersion",
+            "The condition version specified is not supported: the current supported version is 2.0.",
+        )
     if cloud.role(role_guid(properties["roleDefinitionId"])) is None:
         raise Refusal(
             400,
@@ -229,6 +237,16 @@ def _assignment(cloud: Cloud, resource: Resource, before: Resource | None) -> li
     return []
 
 
+def _container(cloud: Cloud, resource: Resource) -> None:
+    """Raise Refusal for a container that an immutability policy keeps."""
+    if cloud.get(f"{resource['id']}/immutabilityPolicies/default") is not None:
+        raise Refusal(
+            409,
+            "ContainerImmutableStoragePolicyExists",
+            f"The container '{resource['name']}' has an immutability policy: it and its blobs cannot be deleted.",
+        )
+
+
 def _definition(cloud: Cloud, resource: Resource, before: Resource | None) -> list[Resource]:
     if not resource["properties"].get("assignableScopes"):
         raise Refusal(400, "RoleDefinitionScopesMissing", "The role definition has no assignable scopes.")
@@ -244,6 +262,27 @@ def _definition(cloud: Cloud, resource: Resource, before: Resource | None) -> li
     return []
 
 
+def _vault(cloud: Cloud, resource: Resource, before: Resource | None) -> list[Resource]:
+    # A deleted vault keeps its name for its retention; the next one of that name has to be the same one.
+    recovers = resource["properties"].get("createMode") == "recover"
+    if before is None and resource["name"].lower() in cloud.deleted(resource["type"]) and not recovers:
+        raise Refusal(
+            409,
+            "ConflictError",
+            f"A vault with the same name already exists in deleted state. You need to either recover or purge existing "
+            f"key vault. ({resource['name']})",
+        )
+    protected = before is not None and before["properties"].get("enablePurgeProtection")
+    if protected and resource["properties"].get("enablePurgeProtection") is False:
+        raise Refusal(
+            400,
+            "BadRequest",
+            'The property "enablePurgeProtection" cannot be set to false. Enabling the purge protection for a vault is '
+            "an irreversible action.",
+        )
+    return []
+
+
 Complete = Callable[["Cloud", Resource, Resource | None], list[Resource]]
 _COMPLETE: dict[str, Complete] = {
     "Microsoft.ManagedIdentity/userAssignedIdentities": _identity,
@@ -251,6 +290,7 @@ _COMPLETE: dict[str, Complete] = {
     "Microsoft.Storage/storageAccounts/blobServices": _blob_service,
     "Microsoft.Authorization/roleAssignments": _assignment,
     "Microsoft.Authorization/roleDefinitions": _definition,
+    "Microsoft.KeyVault/vaults": _vault,
     "Microsoft.Network/virtualNetworks": network.virtual_network,
     "Microsoft.Network/virtualNetworks/subnets": network.subnet,
     "Microsoft.Network/networkInterfaces": network.interface,

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal
 
-from sandbox.cloud import rbac, rules
+from sandbox.cloud import rbac, rules, subscription
 from sandbox.cloud.ids import ResourceId, is_below, parse
 from sandbox.cloud.refusal import Refusal
 
@@ -22,6 +22,7 @@ Listener = Callable[[Event, Resource], None]
 
 ASSIGNMENT = "Microsoft.Authorization/roleAssignments"
 DEFINITION = "Microsoft.Authorization/roleDefinitions"
+SOFT_DELETED = ("Microsoft.KeyVault/vaults",)
 RBAC_DELAY_S = 3.0
 """How long a new role assignment is unknown to the data plane. In Azure it is minutes; what matters is that it is
 not nothing."""
@@ -39,6 +40,7 @@ class Cloud:
         self._resources: dict[str, Resource] = raw.get("resources", {})
         self._since: dict[str, float] = raw.get("since", {})
         self._hidden: dict[str, dict[str, Any]] = raw.get("hidden", {})
+        self._deleted: dict[str, list[str]] = raw.get("deleted", {})
 
     # -- reading
     def get(self, rid: str) -> Resource | None:
@@ -102,6 +104,8 @@ class Cloud:
             rules.release(self, found)
             doomed = [*self.below(rid), *rules.dependants(self, found), found]
             for resource in doomed:
+                if resource["type"] in SOFT_DELETED:
+                    self._deleted.setdefault(resource["type"], []).append(resource["name"].lower())
                 for table in (self._resources, self._since, self._hidden):
                     table.pop(resource["id"].lower(), None)
             self._save()
@@ -121,6 +125,15 @@ class Cloud:
         """Given a resource id, keep facts about it that are never answered. For rules, while their resource is put."""
         with self._lock:
             self._hidden.setdefault(rid.lower(), {}).update(facts)
+
+    def deleted(self, kind: str) -> set[str]:
+        """Given a type whose names outlive it (Key Vault), return the names, in lower case, that are still taken."""
+        with self._lock:
+            return set(self._deleted.get(kind, []))
+
+    def subscription(self) -> subscription.Facts:
+        """Return what this subscription may have, as it is now."""
+        return subscription.read(self._path.with_name("subscription.json"))
 
     def subscribe(self, listener: Listener) -> None:
         """Call `listener(event, resource)` after each change, outside the lock."""
@@ -169,7 +182,7 @@ class Cloud:
         return resource
 
     def _save(self) -> None:
-        state = {"resources": self._resources, "since": self._since, "hidden": self._hidden}
+        state = {"resources": self._resources, "since": self._since, "hidden": self._hidden, "deleted": self._deleted}
         self._path.parent.mkdir(parents=True, exist_ok=True)
         part = self._path.with_suffix(".part")
         part.touch(mode=0o600)

@@ -38,7 +38,9 @@ class ArmClient:
 
     def put(self, rid: str, body: dict[str, Any]) -> dict[str, Any]:
         """Given an id and a body, put it, wait until it is done and return the resource. Raise ArmError."""
-        answer = self._send("PUT", rid, body)
+        deadline = time.monotonic() + OPERATION_S
+        while (answer := self._send("PUT", rid, body)).status_code == 429 and time.monotonic() < deadline:
+            time.sleep(POLL_S)  # as azure-native does with AnotherOperationInProgress
         result = self._checked(answer)
         if where := answer.headers.get("Azure-AsyncOperation"):
             self._wait(where)

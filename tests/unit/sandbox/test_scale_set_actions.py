@@ -2,13 +2,12 @@
 
 import asyncio
 import threading
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from sandbox.cloud import Cloud, Refusal, compute
 from sandbox.cloud.machines import as_node, machines, placement_group
 from sandbox.identity.instance import find_vm, instance_document
 from sandbox.provider.difference import changes
@@ -79,31 +78,6 @@ def test_an_instance_cannot_be_put_from_outside(play: Any) -> None:
         await arm.call("PUT", SET, body(1))
         assert (await arm.call("PUT", f"{INSTANCES}/7", {"location": "eastus"}))[0] == 400
         assert names(arm) == ["gpu000000"]
-
-    play(scene)
-
-
-@pytest.fixture
-def admission() -> Iterator[list[tuple[str, int]]]:
-    """Whoever has a say refuses the third machine; what it was asked."""
-    asked: list[tuple[str, int]] = []
-
-    def check(cloud: Cloud, location: str, name: str, size: Any, more: int) -> None:
-        asked.append((name, more * size.vcpus))
-        if more > 2:
-            raise Refusal(409, "OperationNotAllowed", "Operation could not be completed: it exceeds approved cores.")
-
-    compute.ADMISSIONS.append(check)
-    yield asked
-    compute.ADMISSIONS.remove(check)
-
-
-def test_whoever_has_a_say_is_asked_about_what_is_missing_only(play: Any, admission: Any) -> None:
-    async def scene(arm: Arm) -> None:
-        await arm.call("PUT", SET, body(2))
-        await arm.call("PUT", SET, body(3))
-        assert admission == [("Standard_ND96isr_H100_v5", 192), ("Standard_ND96isr_H100_v5", 96)]
-        assert (await arm.call("PUT", SET, body(6)))[0] == 409 and len(names(arm)) == 3
 
     play(scene)
 
