@@ -14,11 +14,12 @@ BUSY = ("Creating", "Updating", "Accepted", "Deleting")
 
 
 class ArmError(Exception):
-    """ARM refused or could not be reached: its code (`NoController` when nobody answers) and message."""
+    """ARM refused or could not be reached: its code (`NoController` when nobody answers) and message. `begun` = the
+    resource exists all the same: what failed is the operation that should have finished it."""
 
-    def __init__(self, code: str, message: str) -> None:
+    def __init__(self, code: str, message: str, *, begun: bool = False) -> None:
         super().__init__(f"{code}: {message}")
-        self.code, self.message = code, message
+        self.code, self.message, self.begun = code, message, begun
 
 
 class ArmClient:
@@ -63,9 +64,8 @@ class ArmClient:
             raise ArmError("OperationTimedOut", f"not done after {OPERATION_S:.0f} s: {where}")
         if state["status"] != "Succeeded":
             error = state.get("error") or {}
-            raise ArmError(
-                error.get("code", state["status"]), error.get("message", "the operation failed without a message")
-            )
+            told = error.get("message", "the operation failed without a message")
+            raise ArmError(error.get("code", state["status"]), told, begun=True)
 
     def _send(self, method: str, path: str, body: dict[str, Any] | None = None) -> httpx.Response:
         if not self._socket:

@@ -11,7 +11,7 @@ from typing import Any
 
 import grpc
 from google.protobuf import empty_pb2, json_format, struct_pb2
-from pulumi.runtime.proto import plugin_pb2
+from pulumi.runtime.proto import plugin_pb2, status_pb2
 from pulumi.runtime.proto import provider_pb2 as pb
 from pulumi.runtime.proto import provider_pb2_grpc as pbg
 
@@ -109,7 +109,7 @@ class Provider(pbg.ResourceProviderServicer):
             existing = self.arm.get(rid)
             if existing is not None and not row.singleton:
                 context.abort(grpc.StatusCode.ALREADY_EXISTS, f"cannot create already existing resource '{rid}'")
-            made = self.arm.put(rid, shape.to_arm(row, inputs))
+            made = self._put(rid, row, inputs, context)
         return pb.CreateResponse(id=made["id"], properties=_write(shape.from_arm(made)))
 
     def Read(self, request: Any, context: Any) -> Any:
@@ -127,7 +127,7 @@ class Provider(pbg.ResourceProviderServicer):
         if request.preview:
             return pb.UpdateResponse(properties=_write({**_read(request.olds), **self._echo(inputs)}))
         with _told(context, request.id):
-            made = self.arm.put(request.id, shape.to_arm(row, inputs))
+            made = self._put(request.id, row, inputs, context)
         return pb.UpdateResponse(properties=_write(shape.from_arm(made)))
 
     def Delete(self, request: Any, context: Any) -> Any:
@@ -149,6 +149,22 @@ class Provider(pbg.ResourceProviderServicer):
         )
 
     # -- inside
+    def _put(self, rid: str, row: Row, inputs: dict[str, Any], context: Any) -> dict[str, Any]:
+        """Put the resource. One that exists but was not finished goes into the state with its reason, as azure-native
+        does it: the next `up` goes on with it instead of stumbling over it."""
+        try:
+            return self.arm.put(rid, shape.to_arm(row, inputs))
+        except ArmError as error:
+            found = self.arm.get(rid) if error.begun else None
+            if found is None:
+                raise
+            text = f"{error.code}: {error.message} ({rid})"
+            partial = pb.ErrorResourceInitFailed(
+                id=found["id"], properties=_write(shape.from_arm(found)), reasons=[text], inputs=_write(inputs)
+            )
+            context.abort_with_status(_Unfinished(text, partial))
+            raise
+
     @property
     def _subscription(self) -> str:
         return str(self._config.get("subscriptionId") or SUBSCRIPTION)
@@ -212,6 +228,16 @@ class _told:
             code = grpc.StatusCode.UNAVAILABLE if error.code == "NoController" else grpc.StatusCode.FAILED_PRECONDITION
             text = error.message if error.code == "NoController" else f"{error.code}: {error.message} ({self._rid})"
             self._context.abort(code, text)
+
+
+class _Unfinished(grpc.Status):
+    """A gRPC status that carries the resource as far as it was made."""
+
+    def __init__(self, text: str, partial: Any) -> None:
+        self.code, self.details = grpc.StatusCode.UNKNOWN, text
+        status = status_pb2.Status(code=grpc.StatusCode.UNKNOWN.value[0], message=text)
+        status.details.add().Pack(partial)
+        self.trailing_metadata = (("grpc-status-details-bin", status.SerializeToString()),)
 
 
 def _read(message: Any) -> dict[str, Any]:
