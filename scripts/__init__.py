@@ -2,7 +2,7 @@
 
 from invoke import Collection
 
-from scripts import access, cache, doctor, handoff, ingest, nvme, ready, size, validate, watch
+from scripts import access, cache, cluster, doctor, handoff, ingest, nvme, ready, size, validate, watch
 
 ns = Collection("feedline")
 for _task in (
@@ -18,3 +18,8 @@ for _task in (
     watch.watch,
 ):
     ns.add_task(_task)
+
+_cluster = Collection("cluster")
+for _task in (cluster.drift, cluster.shadow):
+    _cluster.add_task(_task)
+ns.add_collection(_cluster)

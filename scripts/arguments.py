@@ -48,6 +48,7 @@ HELP = {
     "source": "the folder on the ingest node to ingest",
     "account": "ingest the copy in this account (default: the lake's first)",
     "dataset": "the data set's name (default: the one in the settings)",
+    "cloud": "ask Azure what it has for this stack, before `pulumi up`; no node is asked",
     "to": "the folder to write to; made if it is not there",
     "cap-mbps": "limit the upload to this many megabits per second",
 }

@@ -54,14 +54,20 @@ def discovered(contract: Contract, environ: Mapping[str, str] = os.environ) -> C
 
 def read(arguments: Arguments, environ: Mapping[str, str] = os.environ) -> Contract:
     """Given the options, return the contract as it was written. Raise OperationError."""
-    stack = arguments.stack or environ.get("FEEDLINE_STACK", "")
     if arguments.contract:
         if arguments.stack:
             raise OperationError("both --stack and --contract are given", hint="give one of them")
         return from_file(Path(arguments.contract))
+    stack = stack_of(arguments, environ)
+    return Contract.loads(_pulumi_output(stack), where=f"stack {stack}")
+
+
+def stack_of(arguments: Arguments, environ: Mapping[str, str] = os.environ) -> str:
+    """Given the options, return the stack they name. Raise OperationError when they name none."""
+    stack = arguments.stack or environ.get("FEEDLINE_STACK", "")
     if not stack:
         raise OperationError("no cluster is named", hint="give --stack NAME (or FEEDLINE_STACK), or --contract FILE")
-    return Contract.loads(_pulumi_output(stack), where=f"stack {stack}")
+    return stack
 
 
 def from_file(path: Path) -> Contract:

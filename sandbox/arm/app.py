@@ -64,13 +64,9 @@ class Arm:
         if path.lower().endswith("/instanceview"):
             resource = self._existing(path.rsplit("/", 1)[0])
             return web.json_response(instance_view(self.cloud, self.compute, resource))
-        scope, _, tail = path.rpartition("/providers/")
-        words = tail.lower().split("/")
-        if words[0] == "microsoft.compute" and words[1:2] == ["locations"] and words[-1] == "usages":
-            return web.json_response({"value": subscription.usages(self.cloud, words[2])})
-        if words == ["microsoft.compute", "skus"]:
-            location = filtered.rsplit("'", 2)[-2] if filtered.count("'") == 2 else ""
-            return web.json_response({"value": subscription.skus(self.cloud, location)})
+        asked = subscription.answer(self.cloud, path, filtered)
+        if asked is not None:
+            return web.json_response({"value": asked})
         try:
             parse(path)
         except ValueError:

@@ -185,3 +185,19 @@ def name_available(cloud: Cloud, name: str) -> dict[str, Any]:
         told = f"The storage account named {name} is already taken."
         return {"nameAvailable": False, "reason": "AlreadyExists", "message": told}
     return {"nameAvailable": True}
+
+
+def permissions(cloud: Cloud) -> list[dict[str, Any]]:
+    """Return what the caller may do."""
+    actions = ["*/read"] if cloud.subscription().reader else ["*"]
+    return [{"actions": actions, "notActions": [], "dataActions": [], "notDataActions": []}]
+
+
+def answer(cloud: Cloud, path: str, filtered: str) -> list[dict[str, Any]] | None:
+    """Given a collection and its $filter, return what the subscription says of itself, or None for any other path."""
+    words = path.rpartition("/providers/")[2].lower().split("/")
+    if words[0] == "microsoft.compute" and words[1:2] == ["locations"] and words[-1] == "usages":
+        return usages(cloud, words[2])
+    if words == ["microsoft.compute", "skus"]:
+        return skus(cloud, filtered.rsplit("'", 2)[-2] if filtered.count("'") == 2 else "")
+    return permissions(cloud) if words == ["microsoft.authorization", "permissions"] else None

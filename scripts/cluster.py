@@ -1,0 +1,57 @@
+"""Tasks `cluster.*`: the cluster as a whole, on the second day."""
+
+from __future__ import annotations
+
+from scripts.arguments import Arguments
+from scripts.task import runbook
+
+
+@runbook(changes=False)
+def drift(arguments: Arguments) -> int:
+    """Compare what Azure has with what was declared; exit 2 if somebody changed something by hand.
+
+    Steps: ask ARM about every resource (refresh, in a preview) -> list what `pulumi up` would put back. Changes
+    nothing. Usage: fab cluster.drift --stack prod [--json]
+    """
+    import json
+
+    from feedline.errors import OperationError
+    from feedline.render.preview import SIGNS
+    from scripts.inventory import stack_of
+    from scripts.preview import preview
+    from scripts.screen import Screen
+
+    found = preview(stack_of(arguments), ["--refresh"])
+    if found.result != "succeeded" and not found.refused:
+        raise OperationError(
+            "the preview failed:\n" + "\n".join(text for level, text in found.messages if level == "error"),
+            hint="mend that first: what was not compared is not unchanged",
+        )
+    if arguments.json:
+        steps = [dict(zip(("op", "type", "name"), step, strict=True)) for step in found.steps]
+        print(json.dumps({"task": "cluster.drift", "drifted": steps}, indent=2))
+    screen = Screen(quiet=arguments.json)
+    for operation, kind, name in found.steps:
+        screen.say(f"{SIGNS.get(operation, operation):<3} {kind} {name}", "bold red")
+    screen.say("drifted: `pulumi up --refresh` puts it back" if found.steps else "nothing has drifted")
+    return 2 if found.steps else 0
+
+
+@runbook(changes=False)
+def shadow(arguments: Arguments) -> int:
+    """List storage accounts of the subscription outside the approved places; exit 2 if one looks like a copy of the
+    data.
+
+    Steps: list every storage account by ARM -> compare with the contract -> look at the names of their containers.
+    Reads names only. Usage: fab cluster.shadow --stack prod [--json]
+    """
+    from feedline.verdicts.shadow import judge
+    from scripts.arm import Arm
+    from scripts.cloud import STORAGE, containers_of, show
+    from scripts.inventory import read
+
+    contract = read(arguments)
+    arm = Arm.of(contract)
+    accounts = list(arm.list(f"/subscriptions/{contract.subscription_id}/providers/{STORAGE}"))
+    verdicts = judge(contract, accounts, containers_of(arm, accounts))
+    return show(verdicts, as_json=arguments.json, what="cluster.shadow")
