@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 BUNDLE = Path(__file__).resolve().parents[1]
-VERBS = ("facts", "access", "ingest", "nvme", "cache", "validate", "boot")
-WITH_SDK = ("access", "ingest")
+VERBS = ("facts", "access", "ingest", "nvme", "cache", "validate", "drain", "boot")
+WITH_SDK = ("access", "ingest", "drain")
 """Only these gates talk to the data plane; the rest answers without importing the Azure SDK."""
 
 MISTAKE = "this is a mistake in Feedline: the log of this run holds the traceback"

@@ -20,6 +20,6 @@ for _task in (
     ns.add_task(_task)
 
 _cluster = Collection("cluster")
-for _task in (cluster.drift, cluster.shadow):
+for _task in (cluster.drift, cluster.shadow, cluster.replace, cluster.teardown):
     _cluster.add_task(_task)
 ns.add_collection(_cluster)

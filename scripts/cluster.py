@@ -55,3 +55,27 @@ def shadow(arguments: Arguments) -> int:
     accounts = list(arm.list(f"/subscriptions/{contract.subscription_id}/providers/{STORAGE}"))
     verdicts = judge(contract, accounts, containers_of(arm, accounts))
     return show(verdicts, as_json=arguments.json, what="cluster.shadow")
+
+
+@runbook(changes=True)
+def replace(arguments: Arguments) -> int:
+    """Give a node another machine with the same name: drain it, make it anew, run every gate that no longer holds.
+
+    Steps: what only it has -> stop its mounts -> note its physical host -> delete and make it again -> `ready`. Refuses
+    (exit 2) while files are open or not in the store. Usage: fab cluster.replace --nodes gpu-3 --stack prod
+    """
+    from scripts.replacing import one
+
+    return one(arguments)
+
+
+@runbook(changes=True)
+def teardown(arguments: Arguments) -> int:
+    """Destroy the cluster and keep the lake: refuses (exit 2) while a checkpoint is not in the store.
+
+    Steps: what only the nodes have -> stop their mounts -> `pulumi destroy --exclude-protected`. Accounts, containers,
+    identities and logs stay. Usage: fab cluster.teardown --stack dev
+    """
+    from scripts.replacing import all_of_it
+
+    return all_of_it(arguments)
