@@ -37,3 +37,12 @@ def condition(prefix: str, access: str) -> str:
     path = f"@Resource[{_BLOBS}:path] StringStartsWith '{prefix}'"
     request = f"@Request[{_BLOBS}:prefix] StringStartsWith '{prefix}'"
     return f"(({others}) OR ({path})) AND ((!({listing})) OR ({request}))"
+
+
+_CONTAINERS = "Microsoft.Storage/storageAccounts/blobServices/containers"
+APPEND = tuple(f"{_CONTAINERS}/blobs/{verb}" for verb in ("read", "add/action", "write"))
+"""The data actions of the role `append`."""
+
+APPEND_ACTIONS = (f"{_CONTAINERS}/read",)
+APPEND_NAME = "Feedline {} checkpoint writer"
+"""Its name in Entra, by cluster: unique in a tenant."""

@@ -62,4 +62,4 @@ def _value(text: str) -> Any:
         value = json.loads(text)
     except ValueError:
         return text
-    return value if isinstance(value, (dict, list)) else text
+    return value if isinstance(value, (dict, list, bool)) else text

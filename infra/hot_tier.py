@@ -9,6 +9,7 @@ import pulumi_azure_native as az
 from feedline import contract as c
 from feedline.names import CACHE_ROOT
 from feedline.settings import Settings
+from infra import groups
 from infra.identity import Identities
 from infra.naming import account_id, builtin, container_id, guid
 from infra.network import Network
@@ -30,13 +31,8 @@ class HotTier(pulumi.ComponentResource):
         group = f"rg-{settings.cluster}-hot"
         self.id = account_id(settings.subscription_id, group, settings.hot_tier.account)
         self._lustre: az.storagecache.AmlFilesystem | None = None
-        self.group = az.resources.ResourceGroup(
-            f"{name}-group",
-            resource_group_name=group,
-            location=settings.location,
-            tags={"feedline": settings.cluster, "classification": settings.lake.classification},
-            opts=self._own,
-        )
+        tags = {"feedline": settings.cluster, "classification": settings.lake.classification}
+        self.group = groups.group(f"{name}-group", group, settings, tags, self._own)
         lustre = settings.hot_tier.kind == "lustre"
         self.account = self._account(name, keys=lustre)
         self._data = self._container(name, "training-data")

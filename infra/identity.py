@@ -7,13 +7,11 @@ from dataclasses import dataclass
 import pulumi
 import pulumi_azure_native as az
 
-from feedline.access import CONTRIBUTOR, GRANTS, READER, condition
+from feedline.access import APPEND, APPEND_ACTIONS, APPEND_NAME, CONTRIBUTOR, GRANTS, READER, condition
 from feedline.settings import Settings
 from feedline.settings.people import Operator
 from infra.lake import Lake
 from infra.naming import builtin, guid
-
-_BLOBS = "Microsoft.Storage/storageAccounts/blobServices/containers"
 
 
 @dataclass(frozen=True)
@@ -64,27 +62,35 @@ class Identities(pulumi.ComponentResource):
         )
 
     def _append_role(self, name: str) -> str:
-        """A job that writes checkpoints must not be able to delete them: no built-in role says that."""
-        settings = self._args.settings
-        scope, unique = self._args.lake.group_id, guid("role", settings.cluster, "append")
-        self._append = az.authorization.RoleDefinition(
-            f"{name}-append",
-            role_definition_id=unique,
-            scope=scope,
-            role_name=f"Feedline {settings.cluster} checkpoint writer",
-            role_type="CustomRole",
-            description="Read, add and write blobs, never delete them.",
-            assignable_scopes=[scope],
-            permissions=[
-                {
-                    "actions": [f"{_BLOBS}/read"],
-                    "not_actions": [],
-                    "data_actions": [f"{_BLOBS}/blobs/{verb}" for verb in ("read", "add/action", "write")],
-                    "not_data_actions": [],
-                }
-            ],
-            opts=pulumi.ResourceOptions(parent=self, protect=self._args.lake.kept, depends_on=[self._args.lake.group]),
-        )
+        """A job that writes checkpoints must not be able to delete them: no built-in role says that.
+
+        Where bootstrap/ made the groups it made this role too: a pipeline may use it, and not change it.
+        """
+        settings, scope = self._args.settings, self._args.lake.group_id
+        unique = guid("role", settings.cluster, "append")
+        self._append: list[pulumi.Resource] = []
+        if not settings.groups_exist:
+            role = az.authorization.RoleDefinition(
+                f"{name}-append",
+                role_definition_id=unique,
+                scope=scope,
+                role_name=APPEND_NAME.format(settings.cluster),
+                role_type="CustomRole",
+                description="Read, add and write blobs, never delete them.",
+                assignable_scopes=[scope],
+                permissions=[
+                    {
+                        "actions": list(APPEND_ACTIONS),
+                        "not_actions": [],
+                        "data_actions": list(APPEND),
+                        "not_data_actions": [],
+                    }
+                ],
+                opts=pulumi.ResourceOptions(
+                    parent=self, protect=self._args.lake.kept, depends_on=[self._args.lake.group]
+                ),
+            )
+            self._append = [role]
         return f"{scope}/providers/Microsoft.Authorization/roleDefinitions/{unique}"
 
     def _assign(
@@ -103,7 +109,7 @@ class Identities(pulumi.ComponentResource):
             opts=pulumi.ResourceOptions(
                 parent=self,
                 protect=self._args.lake.kept,
-                depends_on=[self._args.lake.accounts[account].containers[container], self._append],
+                depends_on=[self._args.lake.accounts[account].containers[container], *self._append],
             ),
         )
 

@@ -9,6 +9,7 @@ import pulumi
 import pulumi_azure_native as az
 
 from feedline.settings import Settings
+from infra import groups
 from infra.account import Account
 from infra.encryption import Encryption
 from infra.naming import group_id
@@ -39,13 +40,8 @@ class Lake(pulumi.ComponentResource):
         self.group_name = f"rg-{settings.cluster}-lake"
         self.group_id = group_id(settings.subscription_id, self.group_name)
         data = pulumi.ResourceOptions(parent=self, protect=self.kept, retain_on_delete=self.kept)
-        self.group = az.resources.ResourceGroup(
-            f"{name}-group",
-            resource_group_name=self.group_name,
-            location=settings.location,
-            tags={"feedline": settings.cluster, "classification": settings.lake.classification},
-            opts=data,
-        )
+        tags = {"feedline": settings.cluster, "classification": settings.lake.classification}
+        self.group = groups.group(f"{name}-group", self.group_name, settings, tags, data)
         encryption = None
         if settings.lake.key:
             encryption = Encryption(f"{name}-encryption", settings, self.group.name, settings.lake.key, self)

@@ -4,9 +4,8 @@ that the runbook reads."""
 from __future__ import annotations
 
 import pulumi
-import pulumi_azure_native as az
 
-from infra import configuration, export
+from infra import configuration, export, groups
 from infra.feed import FeedPlan, feed_plan
 from infra.governance import Governance
 from infra.hot_tier import HotTier
@@ -23,12 +22,7 @@ def declare() -> None:
     proxy = configuration.proxy_command(settings)
     plan = feed_plan(settings)
     FeedPlan("feed", settings, plan)  # first: a policy that refuses the plan does so before anything is made
-    group = az.resources.ResourceGroup(
-        "cluster",
-        resource_group_name=f"rg-{settings.cluster}",
-        location=settings.location,
-        tags={"feedline": settings.cluster},
-    )
+    group = groups.group("cluster", f"rg-{settings.cluster}", settings, {"feedline": settings.cluster})
     network = Network("network", NetworkArgs(settings, group.name))
     lake = Lake("lake", LakeArgs(settings, network, group.name))
     identities = Identities("identities", IdentitiesArgs(settings, lake))

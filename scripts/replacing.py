@@ -56,7 +56,12 @@ def _replace(session: Session, stack: str, node: Node, drained: GateResult) -> i
         if whole
         else ("az", "rest", "--method", "post", "--url", f"{node.resource_id}/reimage")
     )
-    _ask(session, node.name, Step.run(command, "the machine ends, another one takes its name", destroys=node.name))
+    _ask(
+        session,
+        "cluster.replace",
+        node.name,
+        Step.run(command, "the machine ends, another one takes its name", destroys=node.name),
+    )
     session.evidence.note(f"replaced/{node.name}.json", {"node": node.name, "vm_id": node.vm_id, **_host(drained)})
     if whole:
         _pulumi(command)
@@ -77,7 +82,7 @@ def all_of_it(arguments: Arguments) -> int:
             gates.run(session, DRAIN)
         command = ("pulumi", "destroy", "--stack", stack, "--exclude-protected", "--yes", "--skip-preview", *PULUMI)
         step = Step.run(command, "machines, network and alerts end; the lake stays", destroys=f"cluster {stack}")
-        _ask(session, session.contract.cluster, step)
+        _ask(session, "cluster.teardown", session.contract.cluster, step)
         _pulumi(command)
         kept = (
             "nothing is protected in the sandbox"
@@ -106,9 +111,9 @@ def urn(stack: str, node: Node) -> str:
     return f"urn:pulumi:{stack}::{PROJECT}::feedline:nodes:Nodes$azure-native:compute:VirtualMachine::{node.name}"
 
 
-def _ask(session: Session, subject: str, step: Step) -> None:
+def _ask(session: Session, task: str, subject: str, step: Step) -> None:
     plans = {subject: Plan((step,))}
-    session.screen.plans("replace", plans)
+    session.screen.plans(task, plans)
     if session.arguments.dry_run:
         raise gates.Shown(plans)
     arguments, contract = session.arguments, session.contract

@@ -48,6 +48,12 @@ class Settings:
     operators: tuple[Operator, ...] = key("People and groups who may read or write data.", None, None, ())
     observability: Observability = key("What is watched, and who is told.", None, None, Observability())
     governance: Governance = key("What is forbidden.", None, None, Governance())
+    groups_exist: bool = key(
+        "The resource groups were made by bootstrap/ (whose pipeline identity may fill them and make none): read them.",
+        True,
+        None,
+        False,
+    )
     location: str = key("azure-native:location.", "swedencentral", checks.known_region, "")
     subscription_id: str = key("azure-native:subscriptionId.", SANDBOX_SUBSCRIPTION, checks.guid, "")
 

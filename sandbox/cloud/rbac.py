@@ -39,6 +39,20 @@ BUILT_IN = {
         "Contributor", ["*"], [], ["Microsoft.Authorization/*/Delete", "Microsoft.Authorization/*/Write"]
     ),
     "8e3af657-a8ff-443c-a75c-2fe8c4bcb635": _role("Owner", ["*"], []),
+    "f58310d9-a9f6-439a-9e8d-f62e7b41a168": _role(
+        "Role Based Access Control Administrator",
+        ["Microsoft.Authorization/roleAssignments/write", "Microsoft.Authorization/roleAssignments/delete", "*/read"],
+        [],
+    ),
+    "12338af0-0e69-4776-bea7-57ae8d297424": _role("Key Vault Crypto User", [], ["Microsoft.KeyVault/vaults/keys/*"]),
+    "e147488a-f6f5-4113-8e2d-b22465e65bf6": _role(
+        "Key Vault Crypto Service Encryption User",
+        [],
+        [f"Microsoft.KeyVault/vaults/keys/{verb}" for verb in ("read", "wrap/action", "unwrap/action")],
+    ),
+    "17d1049b-9a84-46fb-8f53-869881c3d3ab": _role(
+        "Storage Account Contributor", ["Microsoft.Storage/storageAccounts/*"], []
+    ),
 }
 
 

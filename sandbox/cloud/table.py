@@ -94,6 +94,12 @@ ROWS = (
         ("location", "properties.hsm"),
         located=True,
     ),
+    Row(
+        "Microsoft.ManagedIdentity/userAssignedIdentities/federatedIdentityCredentials",
+        r"[A-Za-z0-9][\w-]{2,119}",
+        parent="Microsoft.ManagedIdentity/userAssignedIdentities",
+    ),
+    Row("Microsoft.KeyVault/vaults/keys", r"[A-Za-z0-9-]{1,127}", parent="Microsoft.KeyVault/vaults"),
     Row("Microsoft.KeyVault/vaults", r"[A-Za-z][A-Za-z0-9-]{1,22}[A-Za-z0-9]", ("location",), located=True),
 )
 

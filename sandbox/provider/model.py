@@ -187,6 +187,12 @@ MODEL: dict[str, Row] = {
         unknown=("clientInfo",),
         located=True,
     ),
+    "managedidentity:FederatedIdentityCredential": _row(
+        f"{_RG}/providers/Microsoft.ManagedIdentity/userAssignedIdentities/{{resourceName}}"
+        "/federatedIdentityCredentials/{federatedIdentityCredentialResourceName}",
+        "federatedIdentityCredentialResourceName",
+    ),
+    "keyvault:Key": _row(f"{_RG}/providers/Microsoft.KeyVault/vaults/{{vaultName}}/keys/{{keyName}}", "keyName"),
     "keyvault:Vault": _row(f"{_RG}/providers/Microsoft.KeyVault/vaults/{{vaultName}}", "vaultName", located=True),
 }
 

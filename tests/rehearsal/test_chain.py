@@ -123,6 +123,17 @@ def test_a_deallocation_empties_the_nvme_and_the_boot_unit_makes_it_again(handed
     assert "measured again: gpu-1: it was rebooted" in done.stdout
 
 
+def test_a_node_with_an_open_checkpoint_is_neither_replaced_nor_torn_down(handed_off):
+    hold = "exec 9>/mnt/checkpoints/half-written; sleep 600"
+    handed_off.sandbox("exec", "gpu-0", "--", "systemd-run", "--unit=holder", "sh", "-c", hold)
+    for task in (("cluster.replace", "--nodes", "gpu-0"), ("cluster.teardown",)):
+        done = handed_off.fab(*task, "--yes", "--confirm-cluster", "feedline-sandbox")
+        assert done.returncode == 2 and "OPEN_FILES" in done.stdout, done.stdout + done.stderr
+    handed_off.sandbox("exec", "gpu-0", "--", "systemctl", "stop", "holder")
+    mounted = handed_off.sandbox("exec", "gpu-0", "--", "findmnt", "-no", "FSTYPE", "/mnt/checkpoints").stdout
+    assert "fuse" in mounted  # looked at, and left alone
+
+
 def test_listing_the_tasks_loads_nothing_heavy(handed_off):
     # Half a second is the aim; what is asserted is its cause, because a shared machine's wall time is nobody's fault.
     argv = [sys.executable, "-X", "importtime", "-m", "fabric", "--list"]

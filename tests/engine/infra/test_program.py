@@ -48,7 +48,7 @@ UNIFORM = {
     "nodes.larger_placement_group": True,
     "hot_tier": LUSTRE,
 }
-PARKED = {"nodes.count": 0, "network.existing": {"vnet_id": f"{HUB}/virtualNetworks/hub", **SUBNETS, **ZONES}}
+PARKED = {"nodes.count": 0, "groups_exist": True, "network.existing": {"vnet_id": f"{HUB}/virtualNetworks/hub", **SUBNETS, **ZONES}}
 """No node, in a hub's network."""
 
 
@@ -143,6 +143,13 @@ def test_a_gallery_image_is_referred_to_by_its_id(declared: Declare) -> None:
 def test_an_existing_account_keeps_its_name_and_is_put_right(declared: Declare) -> None:
     account = declared(SET).resources["lake-account"]
     assert account["accountName"] == "feedlinesandbox" and account["allowSharedKeyAccess"] is False
+
+
+def test_groups_that_bootstrap_made_are_read_and_the_role_it_made_is_used(declared: Declare) -> None:
+    made = declared(PARKED).resources
+    assert "resourceGroupName" not in made["cluster"] and "identities-append" not in made
+    role = made["identities-train-checkpoints"]["roleDefinitionId"]
+    assert "/resourceGroups/rg-feedline-sandbox-lake/providers/Microsoft.Authorization/roleDefinitions/" in role
 
 
 def test_restricted_data_gets_a_key_of_its_owner_and_every_read_is_logged(declared: Declare) -> None:
