@@ -11,10 +11,14 @@ from collections.abc import Sequence
 from feedline.catalog.nd_series import SIZES
 from feedline.catalog.regions import REGIONS
 from feedline.catalog.workloads import PROFILES
-from feedline.schema import Check
+from feedline.schema import Check, shown
 
 RDMA_RESERVED = "172.16.0.0/16"
 """The RDMA network of ND sizes uses it: a VNet that overlaps loses InfiniBand (setup-infiniband.md, 2026-09-25)."""
+
+
+LONGEST = 100
+"""How much of a library's own reason is told: it repeats the value, however long that is."""
 
 
 def one_of(*values: str) -> Check:
@@ -41,7 +45,7 @@ def each(check: Check) -> Check:
     """Given a check of one value, return the check of a list of them: it tells the first that is wrong."""
 
     def all_of(values: Sequence[str]) -> str:
-        return next((f"has {value!r}, which {told}" for value in values if (told := check(value))), "")
+        return next((f"has {shown(value)}, which {told}" for value in values if (told := check(value))), "")
 
     return all_of
 
@@ -52,7 +56,8 @@ guid = matches(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}", "a GUID")
 
 def resource_id(kind: str) -> Check:
     """Given the last type of a resource id (`virtualNetworks`), return the check for ids of that type."""
-    pattern = rf"/subscriptions/[^/]+/resourceGroups/[^/]+/providers/[^/]+/(?:[^/]+/[^/]+/)*{kind}/[^/]+"
+    one = r"[\w.()-]+"  # what Azure takes in the names of groups and resources
+    pattern = f"/subscriptions/{one}/resourceGroups/{one}/providers/{one}/(?:{one}/{one}/)*{kind}/{one}"
     return matches(pattern, f"a resource id that ends with {kind}/NAME")
 
 
@@ -101,7 +106,7 @@ def prefix(value: str) -> str:
     try:
         ipaddress.IPv4Network(value)
     except ValueError as error:
-        return f"is not a network prefix: {error}"
+        return f"is not a network prefix: {str(error)[:LONGEST]}"
     return ""
 
 
@@ -117,7 +122,7 @@ def cidr(value: str) -> str:
     try:
         network = ipaddress.IPv4Network(value)
     except ValueError as error:
-        return f"is not a network prefix: {error}"
+        return f"is not a network prefix: {str(error)[:LONGEST]}"
     if network.prefixlen > 20:
         return "is too small (hint: /20 or larger; nodes, endpoints and ingest get a /24 each)"
     if network.overlaps(ipaddress.IPv4Network(RDMA_RESERVED)):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import reprlib
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, field, fields, is_dataclass
 from typing import Any, get_args, get_origin, get_type_hints
@@ -12,6 +13,26 @@ Name = Callable[[str], str]
 
 BIGGEST = 1e300
 """Any number of this size is a mistake; a double ends at 1.8e308."""
+
+LONGEST_KEY = 60
+
+
+class _Short(reprlib.Repr):
+    """repr() for one line of a terminal: short, printable, and of a value of any size or depth."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.maxlevel, self.maxstring, self.maxother, self.maxlong = 3, 80, 80, 80
+
+    def repr_int(self, x: int, level: int) -> str:
+        """Python refuses to write out more than 4,300 digits."""
+        if x.bit_length() > 256:
+            return f"a whole number of {x.bit_length()} bits"
+        return super().repr_int(x, level)
+
+
+shown = _Short().repr
+"""Given any value, return how an error shows it."""
 
 
 def key(doc: str, example: Any, check: Check | None = None, default: Any = MISSING) -> Any:
@@ -30,7 +51,7 @@ def build(kind: Any, raw: Any, problems: list[str], *, path: str = "", name: Nam
         return _dataclass(kind, raw, problems, path, name)
     if get_origin(kind) is tuple:
         if not isinstance(raw, (list, tuple)):
-            problems.append(f"{name(path)}: expected a list, got {raw!r}")
+            problems.append(f"{name(path)}: expected a list, got {shown(raw)}")
             return None
         inner = get_args(kind)[0]
         return tuple(build(inner, item, problems, path=f"{path}[{i}]", name=name) for i, item in enumerate(raw))
@@ -39,7 +60,7 @@ def build(kind: Any, raw: Any, problems: list[str], *, path: str = "", name: Nam
         return None if raw is None else build(inner, raw, problems, path=path, name=name)
     if _fits(kind, raw):
         return kind(raw) if kind in (int, float) else raw
-    problems.append(f"{name(path)}: {raw!r} is not {_KINDS.get(kind, 'a mapping')}")
+    problems.append(f"{name(path)}: {shown(raw)} is not {_KINDS.get(kind, 'a mapping')}")
     return None
 
 
@@ -48,12 +69,12 @@ _KINDS = {int: "a whole number", float: "a number", str: "a text", bool: "true o
 
 def _dataclass(kind: type, raw: Any, problems: list[str], path: str, name: Name) -> Any:
     if not isinstance(raw, Mapping):
-        problems.append(f"{name(path) or 'the whole'}: expected a mapping, got {raw!r}")
+        problems.append(f"{name(path) or 'the whole'}: expected a mapping, got {shown(raw)}")
         return None
     hints, known = get_type_hints(kind), {f.name: f for f in fields(kind)}
     for extra in raw:
         if extra not in known:
-            near = difflib.get_close_matches(str(extra), known, 1)
+            near = difflib.get_close_matches(extra, known, 1) if isinstance(extra, str) else []
             problems.append(f"{name(_join(path, extra))}: unknown key" + (f" (hint: {near[0]}?)" if near else ""))
     values: dict[str, Any] = {}
     start = len(problems)
@@ -69,7 +90,7 @@ def _dataclass(kind: type, raw: Any, problems: list[str], path: str, name: Name)
         check = facts.metadata.get("check")
         told = check(value) if check and len(problems) == before else ""
         if told:
-            problems.append(f"{name(where)}: {value!r} {told}")
+            problems.append(f"{name(where)}: {shown(value)} {told}")
         values[field_name] = value
     return kind(**values) if len(problems) == start else None
 
@@ -89,4 +110,6 @@ def _fits(kind: Any, raw: Any) -> bool:
 
 
 def _join(path: str, last: object) -> str:
-    return f"{path}.{last}" if path else str(last)
+    plain = isinstance(last, str) and last.isprintable() and 0 < len(last) <= LONGEST_KEY
+    text = last if plain else shown(last)
+    return f"{path}.{text}" if path else str(text)

@@ -140,9 +140,11 @@ def _combinations(settings: Settings) -> list[str]:
         *people.problems(settings.operators),
         *care.problems(settings.observability, governance, settings.location),
     ]
-    if (settings.subscription_id == SANDBOX_SUBSCRIPTION) != settings.is_sandbox:
+    if not settings.subscription_id:
+        found.append("azure-native:subscriptionId: missing")
+    elif (settings.subscription_id == SANDBOX_SUBSCRIPTION) != settings.is_sandbox:
         found.append(
-            f"azure-native:subscriptionId: {settings.subscription_id or 'missing'} does not fit "
+            f"azure-native:subscriptionId: {settings.subscription_id} does not fit "
             f"environment {settings.environment} "
             f"(hint: {SANDBOX_SUBSCRIPTION} is the sandbox's, and only the sandbox's)"
         )

@@ -93,9 +93,9 @@ def problems(network: Network, nodes: int, index: int, hot_tier: str) -> list[st
     what cannot work together."""
     found = []
     ours = ipaddress.IPv4Network(network.cidr)
-    for index, peer in enumerate(network.peers):
+    for place, peer in enumerate(network.peers):
         if ipaddress.IPv4Network(peer.cidr).overlaps(ours):
-            found.append(f"feedline:network.peers[{index}].cidr: {peer.cidr} overlaps network.cidr {network.cidr}")
+            found.append(f"feedline:network.peers[{place}].cidr: {peer.cidr} overlaps network.cidr {network.cidr}")
     if network.existing and network.access == "bastion":
         found.append(
             "feedline:network.access: with network.existing the hub brings its own Bastion (hint: jump, or vpn)"

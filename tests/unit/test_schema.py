@@ -98,5 +98,25 @@ def test_a_value_of_another_kind_is_refused(kind: Any, raw: Any, told: str) -> N
     assert value is None and len(problems) == 1 and told in problems[0]
 
 
+@pytest.mark.parametrize(
+    "raw", [10**5000, "x" * 5000, {10**5000: 1}, ["\x1b[2J"] * 999], ids=["int", "text", "key", "list"]
+)
+@pytest.mark.parametrize("kind", [float, Wheel, tuple[int, ...]], ids=["number", "mapping", "list"])
+def test_a_value_nobody_can_print_is_shown_in_one_short_line(kind: Any, raw: Any) -> None:
+    _, problems = read(kind, raw)
+    assert problems and all(len(problem) < 250 and problem.isprintable() for problem in problems)
+
+
+def test_a_list_too_deep_for_the_stack_is_shown_cut_off() -> None:
+    deep: Any = []
+    for _ in range(5000):
+        deep = [deep]
+    assert read(Wheel, deep)[1] == ["the whole: expected a mapping, got [[[[...]]]]"]
+
+
+def test_a_key_that_would_steer_the_terminal_is_shown_escaped() -> None:
+    assert read(Wheel, {"inches": 1, "\x1b[2J": 1})[1] == ["'\\x1b[2J': unknown key"]
+
+
 def test_a_check_is_not_asked_about_a_value_of_the_wrong_kind() -> None:
     assert read(Wheel, {"inches": "big"})[1] == ["inches: 'big' is not a whole number"]

@@ -198,3 +198,15 @@ def test_a_whole_number_that_pulumi_carries_as_a_double_is_a_whole_number() -> N
 def test_the_workload_takes_its_numbers_from_the_catalogue() -> None:
     workload = Settings.parse(GOOD).workload
     assert workload.demand_bytes_per_s == pytest.approx(8 * 114_660 * 400 / 0.224) and "mlcommons" in workload.source
+
+
+def test_a_missing_subscription_is_told_outside_the_sandbox_too() -> None:
+    raw = {key: value for key, value in GOOD.items() if key != "subscription_id"}
+    with pytest.raises(SettingsError, match="azure-native:subscriptionId: missing"):
+        Settings.parse(raw)
+
+
+def test_peers_do_not_change_how_many_nodes_find_room() -> None:
+    many = [("nodes.count", 300), ("nodes.placement", "uniform"), ("nodes.larger_placement_group", True)]
+    assert told(*many, ("network.peers", [{"cidr": "10.8.0.0/16"}, {"cidr": "10.9.0.0/16"}])) == ""
+    assert "do not fit 10.41.1.0/24" in told(("nodes.count", 250), ("network.peers", [{"cidr": "10.8.0.0/16"}]))
