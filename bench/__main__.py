@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 
-ROWS = ("hashing", "loader")
+ROWS = ("hashing", "loader", "preview")
 
 
 def main(names: list[str]) -> int:

@@ -45,10 +45,15 @@ def report(title: str, found: list[Measured]) -> None:
     for peer in found:
         spread = (max(peer.rates) - min(peer.rates)) / peer.median
         print(f"  {peer.name:<44} {peer.median / 1e6:8.0f} MB/s   x{peer.median / base:5.2f}   spread {spread:4.0%}")
-    machine = {
+    ratios = {peer.name: round(peer.median / base, 3) for peer in found}
+    print(json.dumps({"row": title, "machine": machine(), "ratios": ratios}))
+
+
+def machine() -> dict[str, object]:
+    """Return what a reader has to know of where and when this was measured."""
+    return {
         "cores": os.cpu_count(),
         "kernel": platform.release(),
+        "load": round(os.getloadavg()[0], 1),
         "at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
     }
-    ratios = {peer.name: round(peer.median / base, 3) for peer in found}
-    print(json.dumps({"row": title, "machine": machine, "ratios": ratios}))
