@@ -11,7 +11,9 @@ import pulumi
 
 from feedline.errors import FeedlineError
 from infra.program import declare
+from infra.quick import leave_out_old_types
 
+leave_out_old_types()
 try:
     declare()
 except FeedlineError as error:
