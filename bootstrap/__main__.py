@@ -14,7 +14,7 @@ from collections.abc import Sequence
 import pulumi
 import pulumi_azure_native as az
 
-from feedline.access import APPEND, APPEND_NAME
+from feedline.access import APPEND_ACTIONS, APPEND_DATA_ACTIONS, append_role_name
 from feedline.bootstrap import AUDIENCE, GITHUB_ISSUER, Bootstrap, Cluster, delegation
 from feedline.errors import FeedlineError
 from infra.naming import builtin, container_id, guid
@@ -152,7 +152,14 @@ def pipeline(settings: Bootstrap, group: az.resources.ResourceGroup, account: az
                 opts=pulumi.ResourceOptions(protect=True, retain_on_delete=True, ignore_changes=["tags"]),
             )
             scopes.append((f"{root}/rg-{cluster.name}{tail}", made))
-        _role(cluster, scopes[1], "append", APPEND_NAME.format(cluster.name), data=APPEND)
+        _role(
+            cluster,
+            scopes[1],
+            "append",
+            append_role_name(cluster.name),
+            actions=APPEND_ACTIONS,
+            data=APPEND_DATA_ACTIONS,
+        )
         roles = [(CONTRIBUTOR, "fill", None), (RBAC_ADMINISTRATOR, "grant", delegation(own))]
         for scope, made in scopes:
             for role, verb, condition in roles:

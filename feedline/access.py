@@ -17,8 +17,19 @@ GRANTS = {
 delete. `ingest` brings data in, `prepare` makes training data of it, `serve` hands models out, and `janitor` is the
 only one that may delete checkpoints."""
 
+CONTAINERS = "Microsoft.Storage/storageAccounts/blobServices/containers"
+APPEND_ACTIONS = (f"{CONTAINERS}/read",)
+APPEND_DATA_ACTIONS = tuple(f"{CONTAINERS}/blobs/{verb}" for verb in ("read", "add/action", "write"))
+"""What the custom role of `append` may do: a job that writes checkpoints must not be able to delete them, and no
+built-in role says that."""
+
 _BLOBS = "Microsoft.Storage/storageAccounts/blobServices/containers/blobs"
 _VERBS = {"read": ("read",), "write": ("read", "write", "add/action", "delete", "move/action")}
+
+
+def append_role_name(cluster: str) -> str:
+    """Given a cluster, return the name of its custom role for `append`."""
+    return f"Feedline {cluster} checkpoint writer"
 
 
 def condition(prefix: str, access: str) -> str:
@@ -37,12 +48,3 @@ def condition(prefix: str, access: str) -> str:
     path = f"@Resource[{_BLOBS}:path] StringStartsWith '{prefix}'"
     request = f"@Request[{_BLOBS}:prefix] StringStartsWith '{prefix}'"
     return f"(({others}) OR ({path})) AND ((!({listing})) OR ({request}))"
-
-
-_CONTAINERS = "Microsoft.Storage/storageAccounts/blobServices/containers"
-APPEND = tuple(f"{_CONTAINERS}/blobs/{verb}" for verb in ("read", "add/action", "write"))
-"""The data actions of the role `append`."""
-
-APPEND_ACTIONS = (f"{_CONTAINERS}/read",)
-APPEND_NAME = "Feedline {} checkpoint writer"
-"""Its name in Entra, by cluster: unique in a tenant."""

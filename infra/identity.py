@@ -7,7 +7,15 @@ from dataclasses import dataclass
 import pulumi
 import pulumi_azure_native as az
 
-from feedline.access import APPEND, APPEND_ACTIONS, APPEND_NAME, CONTRIBUTOR, GRANTS, READER, condition
+from feedline.access import (
+    APPEND_ACTIONS,
+    APPEND_DATA_ACTIONS,
+    CONTRIBUTOR,
+    GRANTS,
+    READER,
+    append_role_name,
+    condition,
+)
 from feedline.settings import Settings
 from feedline.settings.people import Operator
 from infra.lake import Lake
@@ -74,7 +82,7 @@ class Identities(pulumi.ComponentResource):
                 f"{name}-append",
                 role_definition_id=unique,
                 scope=scope,
-                role_name=APPEND_NAME.format(settings.cluster),
+                role_name=append_role_name(settings.cluster),
                 role_type="CustomRole",
                 description="Read, add and write blobs, never delete them.",
                 assignable_scopes=[scope],
@@ -82,7 +90,7 @@ class Identities(pulumi.ComponentResource):
                     {
                         "actions": list(APPEND_ACTIONS),
                         "not_actions": [],
-                        "data_actions": list(APPEND),
+                        "data_actions": list(APPEND_DATA_ACTIONS),
                         "not_data_actions": [],
                     }
                 ],

@@ -6,7 +6,7 @@ from scripts.arguments import Arguments
 from scripts.task import runbook
 
 
-@runbook(changes=False)
+@runbook(changes=False, by_hand=True)
 def access(arguments: Arguments) -> int:
     """Ask the data plane, as each node's identity, for all it may do and all it must not (the RBAC gate).
 

@@ -21,6 +21,7 @@ class Arguments:
     confirm_cluster: str = ""
     json: bool = False
     break_lock: bool = False
+    commands: bool = False
 
     @classmethod
     def split(cls, given: dict[str, Any]) -> tuple[Arguments, dict[str, Any]]:
@@ -41,6 +42,7 @@ HELP = {
     "dry-run": "stop after showing the plan",
     "confirm-cluster": "the cluster's name, for plans that destroy something, where no terminal can ask",
     "json": "print the result as JSON",
+    "commands": "print the same by hand (az, azcopy, blobfuse2, ...) and do nothing; with --dry-run: of this plan",
     "break-lock": "take the cluster's lock from whoever holds it",
     "again": "measure anew, even where an earlier answer still holds",
     "max-age": "hours for which an earlier answer holds",

@@ -6,7 +6,7 @@ from scripts.arguments import Arguments
 from scripts.task import runbook
 
 
-@runbook(changes=True)
+@runbook(changes=True, by_hand=True)
 def cache(arguments: Arguments, again: bool = False) -> int:
     """Mount the containers with BlobFuse2, cached on NVMe, and load the data set into the cache.
 

@@ -6,7 +6,7 @@ from scripts.arguments import Arguments
 from scripts.task import runbook
 
 
-@runbook(changes=False)
+@runbook(changes=False, by_hand=True)
 def doctor(arguments: Arguments, cloud: bool = False) -> int:
     """Ask every node whether it is what the contract says: set up, reachable, right time, right disks (read-only).
 
@@ -14,7 +14,7 @@ def doctor(arguments: Arguments, cloud: bool = False) -> int:
     against the catalogue. With --cloud no node is asked but Azure, before there is a cluster: are the sizes offered, is
     the quota enough, are the names free, may you. Usage: fab doctor [--nodes gpu-0]; fab doctor --cloud --stack prod
     """
-    if cloud:
+    if cloud and not arguments.commands:
         return _cloud(arguments)
     from scripts.verdict_of import one_gate
 

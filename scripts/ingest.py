@@ -8,7 +8,7 @@ from scripts.arguments import Arguments
 from scripts.task import runbook
 
 
-@runbook(changes=True)
+@runbook(changes=True, by_hand=True)
 def ingest(arguments: Arguments, source: str = "", dataset: str = "", account: str = "", cap_mbps: int = 0) -> int:
     """Upload a folder of the ingest node with AzCopy, compare it with its manifest, and seal it.
 

@@ -6,7 +6,7 @@ from scripts.arguments import Arguments
 from scripts.task import runbook
 
 
-@runbook(changes=True)
+@runbook(changes=True, by_hand=True)
 def nvme(arguments: Arguments, wipe: str = "") -> int:
     """Make the local NVMe disks one file system at /mnt/resource, and have it made again after every deallocation.
 

@@ -20,13 +20,15 @@ from scripts.places import Places
 INTERRUPTED = 130
 
 
-def runbook(*, changes: bool, locks: bool = False) -> Callable[[Callable[..., int]], Task]:
+def runbook(*, changes: bool, locks: bool = False, by_hand: bool = False) -> Callable[[Callable[..., int]], Task]:
     """Given a function `(arguments, **own options) -> exit code`, return the Fabric task that has the common options
-    too."""
+    too. `changes` = it may change nodes, `locks` = it measures under the lock, `by_hand` = it has equivalent
+    commands."""
 
     def decorate(body: Callable[..., int]) -> Task:
         own = list(inspect.signature(body).parameters.values())[1:]
         left_out = () if changes else tuple(name for name in CHANGING if not (locks and name == "break_lock"))
+        left_out = left_out if by_hand else (*left_out, "commands")
         options = [f for f in fields(Arguments) if f.name not in left_out]
         common = [inspect.Parameter(f.name, inspect.Parameter.KEYWORD_ONLY, default=f.default) for f in options]
 

@@ -6,7 +6,7 @@ from scripts.arguments import Arguments
 from scripts.task import runbook
 
 
-@runbook(changes=False, locks=True)
+@runbook(changes=False, locks=True, by_hand=True)
 def validate(arguments: Arguments) -> int:
     """Measure whether the storage keeps the accelerators busy, with the counters that prove what was measured.
 

@@ -7,17 +7,48 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from feedline import handoff as holds
-from feedline.render import report
+from feedline.plan import Plan
+from feedline.render import commands, report
 from feedline.verdict import Status
 from feedline.verdicts.cluster import GateResult
 from scripts import gate as gates
 from scripts.arguments import Arguments
+from scripts.inventory import load, select
+from scripts.log import masked
 from scripts.session import Session, opened
 
 
 def one_gate(arguments: Arguments, name: str, options: Mapping[str, Any] | None = None) -> int:
     """Given the options and a gate's name, run this gate alone; return 0 if it passes, 2 if it does not."""
+    if arguments.commands and not arguments.dry_run:
+        return by_hand(arguments, [name], {name: options or {}})
     return with_session(arguments, lambda session: finish(session, [gates.run(session, gates.GATES[name], options)]))
+
+
+def by_hand(arguments: Arguments, names: Sequence[str], options: Mapping[str, Mapping[str, Any]]) -> int:
+    """Given the options and gates (or `infra`), print what would do the same by hand; return 0. No node is asked."""
+    contract = load(arguments)
+    lines = ["# the simulated Azure: these names exist in the rehearsal only"] if contract.is_sandbox else []
+    for name in names:
+        roles = gates.GATES[name].roles if name in gates.GATES else ()
+        lines += commands.equivalent(contract, name, select(contract, arguments, roles), options.get(name, {}))
+    _print_lines(arguments, lines)
+    return 0
+
+
+def _print_plans(arguments: Arguments, plans: Mapping[str, Plan]) -> None:
+    """Nodes with the same plan share one listing."""
+    same: dict[tuple[str, ...], list[str]] = {}
+    for name, plan in plans.items():
+        same.setdefault(tuple(commands.of_plan(plan)), []).append(name)
+    lines = [line for steps, names in same.items() for line in (f"# as root on {', '.join(names)}:", *steps)]
+    _print_lines(arguments, lines)
+
+
+def _print_lines(arguments: Arguments, lines: Sequence[str]) -> None:
+    """Plainly, for a shell to read: never wrapped, never coloured."""
+    shown = [masked(line) for line in lines]
+    print(json.dumps({"commands": shown}, indent=2) if arguments.json else "\n".join(shown))
 
 
 def with_session(arguments: Arguments, work: Callable[[Session], int]) -> int:
@@ -27,7 +58,9 @@ def with_session(arguments: Arguments, work: Callable[[Session], int]) -> int:
         try:
             return work(session)
         except gates.Shown as shown:
-            if arguments.json:
+            if arguments.commands:
+                _print_plans(arguments, shown.plans)
+            elif arguments.json:
                 plans = {name: plan.as_dict() for name, plan in shown.plans.items()}
                 print(json.dumps({"dry_run": True, "plans": plans}, indent=2))
             session.screen.say("dry run: nothing was done")

@@ -48,7 +48,11 @@ UNIFORM = {
     "nodes.larger_placement_group": True,
     "hot_tier": LUSTRE,
 }
-PARKED = {"nodes.count": 0, "groups_exist": True, "network.existing": {"vnet_id": f"{HUB}/virtualNetworks/hub", **SUBNETS, **ZONES}}
+PARKED = {
+    "nodes.count": 0,
+    "groups_exist": True,
+    "network.existing": {"vnet_id": f"{HUB}/virtualNetworks/hub", **SUBNETS, **ZONES},
+}
 """No node, in a hub's network."""
 
 
