@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import EllipsisType
+
 import pulumi
 
 _OTHERS = "azure-native:"
@@ -32,5 +34,5 @@ def _old_type(alias: object) -> bool:
     return (
         isinstance(alias, pulumi.Alias)
         and str(alias.type_).startswith(_OTHERS)
-        and all(part is ... for part in (alias.name, alias.parent, alias.stack, alias.project))
+        and all(isinstance(part, EllipsisType) for part in (alias.name, alias.parent, alias.stack, alias.project))
     )
