@@ -11,6 +11,17 @@ from feedline.settings import Packages
 MAX_BYTES = 64 * 1024
 PACKAGES = ("azcopy", "blobfuse2", "fuse3", "nftables")
 HELD = ("azcopy", "blobfuse2")
+HELD_PATTERNS = (
+    "linux-image-*",
+    "linux-headers-*",
+    "linux-azure*",
+    "nvidia-*",
+    "libnvidia-*",
+    "amdgpu*",
+    "rocm*",
+    "doca-*",
+)
+"""Kernel and drivers of GPUs and InfiniBand belong together: one that is updated alone leaves a node without GPUs."""
 SOURCE_FILE = "/etc/apt/sources.list.d/feedline.list"
 KEY_FILE = "/etc/apt/keyrings/feedline.asc"
 
@@ -52,7 +63,11 @@ def custom_data(packages: Packages, role: str) -> str:
 
 def _script(packages: Packages, role: str) -> str:
     """First boot: each stage leaves a word in the marker; `fab doctor` reads the last one."""
+    patterns = " ".join(f"'{pattern}'" for pattern in HELD_PATTERNS)
     hold = f"apt-mark hold {' '.join(HELD)}\n" if packages.held else ""
+    if packages.held:  # whatever of these the image has; a name that matches nothing is no error
+        installed = f"dpkg-query --show --showformat='${{db:Status-Status}} ${{Package}}\\n' {patterns} 2>/dev/null"
+        hold += f"{{ {installed} || true; }} | sed -n 's/^installed //p' | xargs --no-run-if-empty apt-mark hold\n"
     return f"""#!/bin/sh
 # Written by Feedline's customData. Role: {role}.
 set -eu

@@ -50,3 +50,9 @@ def test_passwords_and_root_logins_are_off() -> None:
 
 def test_nothing_in_it_looks_like_a_secret() -> None:
     assert not re.search(r"PRIVATE KEY|AccountKey=|sig=|password:", custom_data(AZURE, "train"))
+
+
+def test_kernel_and_drivers_are_held_with_what_was_installed() -> None:
+    text = custom_data(Packages("deb x y ./", held=True), "train")
+    assert "apt-mark hold azcopy blobfuse2" in text and "'linux-image-*'" in text and "'nvidia-*'" in text
+    assert "apt-mark" not in custom_data(Packages("deb x y ./", held=False), "train")

@@ -9,8 +9,8 @@ import pytest
 from sandbox.arm.compute import ComputeError
 from sandbox.cloud.machines import as_node, machines
 from sandbox.identity.instance import find_vm, instance_document
-from tests.unit.sandbox import small_arm
-from tests.unit.sandbox.small_arm import SET, TRAIN, VNET, Arm, body, names
+from tests.shared import small_arm
+from tests.shared.small_arm import SET, TRAIN, VNET, Arm, body, names
 
 
 @pytest.fixture

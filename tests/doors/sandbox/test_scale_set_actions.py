@@ -13,8 +13,8 @@ from sandbox.identity.instance import find_vm, instance_document
 from sandbox.provider.difference import changes
 from sandbox.provider.model import find
 from sandbox.provider.shape import drifted, from_arm, to_arm
-from tests.unit.sandbox import small_arm
-from tests.unit.sandbox.small_arm import GROUP, SET, TRAIN, VNET, Arm, body, names
+from tests.shared import small_arm
+from tests.shared.small_arm import GROUP, SET, TRAIN, VNET, Arm, body, names
 
 LOCK = f"{SET}/providers/Microsoft.Authorization/locks/l"
 INSTANCES = f"{SET}/virtualMachines"

@@ -10,8 +10,8 @@ import pytest
 
 from sandbox.cloud import Refusal
 from sandbox.cloud.subscription import Facts, may, name_available, read, skus, usages
-from tests.unit.sandbox import small_arm
-from tests.unit.sandbox.small_arm import GROUP, SET, VNET, Arm, body
+from tests.shared import small_arm
+from tests.shared.small_arm import GROUP, SET, VNET, Arm, body
 
 H100, FAMILY = "Standard_ND96isr_H100_v5", "standardNDSH100v5Family"
 
