@@ -17,7 +17,7 @@ from feedline.errors import CheckError, FeedlineError, OperationError
 from scripts import bundle, remote
 from scripts.log import Log
 from scripts.places import Places, write
-from scripts.ssh import Finished, Link, Way
+from scripts.ssh import Finished, Link, Way, jump_at
 from scripts.ssh_errors import failed
 
 Progress = Callable[[Mapping[str, Any]], None]
@@ -68,7 +68,8 @@ class Runner:
 
     def __init__(self, contract: Contract, key: str, operator: str, places: Places, log: Log) -> None:
         self._contract, self._operator, self._places, self._log = contract, operator, places, log
-        self._way = Way(contract, key, places.known_hosts(contract.cluster))
+        way_in = jump_at(os.environ.get("FEEDLINE_SSH_JUMP", ""))
+        self._way = Way(contract, key, places.known_hosts(contract.cluster), way_in)
         self._links: dict[str, Link] = {}
         self._bundles: dict[str, bundle.Bundle] = {}
         self._archives: dict[str, bytes] = {}

@@ -45,11 +45,31 @@ def quote(argv: Sequence[str]) -> str:
 @dataclass(frozen=True)
 class Way:
     """How to reach the nodes of one cluster: the contract's ssh block, the private key ("" = ssh agent), the known
-    keys."""
+    keys, and where the jump node is reached if not at its own address (the near end of a Bastion tunnel)."""
 
     contract: Contract
     key: str
     known_hosts: Path
+    jump_at: tuple[str, int] | None = None
+
+    def place(self, node: Node) -> tuple[str, int]:
+        """Given a node, return host and port to connect to."""
+        at_jump = self.contract.ssh.via == "jump" and node.name == self.contract.ssh.jump
+        return self.jump_at if at_jump and self.jump_at else (node.address, PORT)
+
+
+def jump_at(text: str) -> tuple[str, int] | None:
+    """Given FEEDLINE_SSH_JUMP as HOST:PORT, return both; None for an empty text. Raise OperationError."""
+    host, colon, port = text.rpartition(":")
+    if not text:
+        return None
+    if not (colon and host and port.isdigit() and 0 < int(port) < 65536):
+        raise OperationError(
+            f"FEEDLINE_SSH_JUMP={text!r} is not HOST:PORT",
+            where="ssh",
+            hint="the near end of `az network bastion tunnel`, such as 127.0.0.1:2222",
+        )
+    return host, int(port)
 
 
 @dataclass(frozen=True)
@@ -178,10 +198,11 @@ class Link:
         if self.way.key:
             keys["pkey"] = _private_key(self.way.key)
         config = fabric.Config(overrides={"load_ssh_configs": False}, lazy=True)
+        host, port = self.way.place(self.node)
         connection = _Connection(
-            self.node.address,
+            host,
             user=ssh.user,
-            port=PORT,
+            port=port,
             config=config,
             gateway=self._through(),
             connect_timeout=int(CONNECT_S),
@@ -190,7 +211,7 @@ class Link:
         client = connection.client
         for key in hostkeys.known(self.way.known_hosts, name).values():
             # So that this type of key is asked for; what arrives is compared by the policy too.
-            client.get_host_keys().add(_host_name(self.node.address), key.get_name(), key)
+            client.get_host_keys().add(_host_name(host, port), key.get_name(), key)
         client.set_missing_host_key_policy(hostkeys.FirstContact(self.way.known_hosts, name, self.said))
         try:
             connection.open()
@@ -228,9 +249,9 @@ class Link:
         return self._gateway._connection
 
 
-def _host_name(address: str) -> str:
-    """Given an address, return the name under which paramiko looks up its host key."""
-    return address if PORT == 22 else f"[{address}]:{PORT}"
+def _host_name(address: str, port: int) -> str:
+    """Given an address and a port, return the name under which paramiko looks up the host key."""
+    return address if port == 22 else f"[{address}]:{port}"
 
 
 def _private_key(file: str) -> Any:

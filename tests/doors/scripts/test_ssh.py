@@ -14,7 +14,7 @@ from scripts import ssh
 from scripts.log import Log
 from scripts.places import CHECKOUT, Places
 from scripts.runner import Runner, private_key
-from scripts.ssh import Link, Way, quote
+from scripts.ssh import Link, Way, jump_at, quote
 
 _spec = importlib.util.spec_from_file_location("sshd", Path(__file__).with_name("sshd.py"))
 sshd = importlib.util.module_from_spec(_spec)
@@ -178,3 +178,18 @@ def test_a_missing_private_key_is_named():
         private_key("/nowhere/id")
     assert error.value.where == "/nowhere/id"
     assert private_key("", {}) == ""
+
+
+def test_a_jump_node_behind_a_tunnel_is_reached_at_the_tunnels_near_end(server, cluster, key, tmp_path):
+    jumping = replace(cluster.contract, ssh=replace(cluster.contract.ssh, via="jump", jump="ingest-0"))
+    way = Way(jumping, key[1], tmp_path / "known", ("127.0.0.1", server.port))
+    assert way.place(jumping.node("gpu-0"))[0] == jumping.node("gpu-0").address
+    link, lines = Link(way, jumping.node("ingest-0")), []
+    assert link.execute(["echo", "in"], b"", lines.append).code == 0 and lines == ["in"]
+    link.close()
+
+
+@pytest.mark.parametrize("text", ["127.0.0.1", "host:", ":22", "host:99999", "host:ssh"])
+def test_a_near_end_that_is_none_is_told(text):
+    with pytest.raises(OperationError, match="is not HOST:PORT"):
+        jump_at(text)
