@@ -12,7 +12,7 @@ import os
 import socket
 import time
 import urllib.parse
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Protocol
 
 from feedline.contract import Contract
@@ -30,6 +30,11 @@ VERSIONS = {
     "microsoft.storage": "2024-01-01",
 }
 """API version by resource provider: those that azure-native 3.29 uses."""
+OF_TYPE = {
+    "microsoft.compute/skus": "2021-07-01",
+    "microsoft.compute/virtualmachinescalesets/networkinterfaces": "2018-10-01",
+}
+"""Types that did not move on with their provider: the versions in which azure-rest-api-specs has them, and no newer."""
 
 Answer = tuple[int, Mapping[str, str], Any]
 
@@ -62,12 +67,14 @@ class Arm:
     @classmethod
     def azure(cls) -> Arm:
         """Azure, as the login of the Azure CLI."""
-        return cls(_Azure())
+        return cls(Https())
 
     def get(self, rid: str) -> Any:
         """Given a resource id, return the resource, or None where there is none."""
         status, _, answer = self._send("GET", versioned(rid), None)
-        return None if status == 404 else self._checked(status, answer, rid)
+        if status == 404 and _error(answer).get("code") != "SubscriptionNotFound":
+            return None
+        return self._checked(status, answer, rid)
 
     def list(self, collection: str, **query: str) -> Iterator[Any]:
         """Given a collection (`…/virtualMachines`), yield its items, page by page."""
@@ -82,32 +89,54 @@ class Arm:
         """Given PUT, PATCH, POST or DELETE, do it and wait until it is done. Return ARM's answer."""
         status, headers, answer = self._send(method, versioned(rid), body)
         self._checked(status, answer, rid)
-        where, waited = _local(headers.get("azure-asyncoperation")), 0.0
-        while where:
-            _, _, operation = self._send("GET", where, None)
-            state = str((operation or {}).get("status", "")).lower()
-            if state == "succeeded":
+        if where := _local(headers.get("azure-asyncoperation")):
+            self._wait(rid, where, headers, _by_status)
+        elif status == 202 and (where := _local(headers.get("location"))):
+            return self._wait(rid, where, headers, _by_code)
+        return answer
+
+    def _wait(self, rid: str, where: str, headers: Mapping[str, str], ended: Callable[[int, Any], bool]) -> Any:
+        """Ask for an operation's state until it has ended; return the last answer. ARM has two ways to tell it."""
+        waited = 0.0
+        while True:
+            status, told, answer = self._send("GET", where, None)
+            self._checked(status, answer, rid)
+            if ended(status, answer):
                 break
-            if state in ("failed", "canceled"):
-                raise _refused((operation or {}).get("error"), rid)
             if waited > PATIENCE_S:
-                raise OperationError(
-                    f"{method} did not end in {PATIENCE_S:.0f} s", where=rid, hint="look in the portal"
-                )
-            self._sleep(POLL_S)
-            waited += POLL_S
+                raise OperationError(f"did not end in {PATIENCE_S:.0f} s", where=rid, hint="look in the portal")
+            pause = _seconds(told.get("retry-after") or headers.get("retry-after"))
+            self._sleep(pause)
+            waited += pause
+        if isinstance(answer, dict) and str(answer.get("status", "")).lower() in ("failed", "canceled"):
+            raise _refused(answer, rid)
         return answer
 
     def _checked(self, status: int, answer: Any, rid: str) -> Any:
         if status >= 400:
-            raise _refused((answer or {}).get("error") if isinstance(answer, dict) else None, rid, status)
+            raise _refused(answer, rid, status)
         return answer
 
 
+def _by_status(_: int, operation: Any) -> bool:
+    return str((operation or {}).get("status", "")).lower() in ("succeeded", "failed", "canceled")
+
+
+def _by_code(status: int, _: Any) -> bool:
+    return status != 202
+
+
+def _seconds(told: str | None) -> float:
+    return min(max(float(told), 0.0), 60.0) if told and told.isdigit() else POLL_S
+
+
 def versioned(rid: str, **query: str) -> str:
-    """Given a resource id or collection, return the request target with its provider's API version."""
-    tail = rid.lower().rpartition("/providers/")[2]
-    version = VERSIONS.get(tail.split("/")[0], VERSIONS["microsoft.resources"])
+    """Given a resource id or collection, return the request target with the API version of its type."""
+    words = rid.lower().rpartition("/providers/")[2].split("/")
+    kind = "/".join([words[0], *words[1::2]])
+    # A provider without a type is the provider's own registration.
+    default = VERSIONS["microsoft.resources"]
+    version = OF_TYPE.get(kind) or (VERSIONS.get(words[0], default) if len(words) > 1 else default)
     text = urllib.parse.urlencode({"api-version": version, **query})
     return f"{urllib.parse.quote(rid, safe='/@$')}?{text}"
 
@@ -121,13 +150,29 @@ def _local(url: str | None) -> str | None:
     return f"{parts.path}?{query}"
 
 
-def _refused(error: Any, rid: str, status: int = 0) -> OperationError:
-    code = (error or {}).get("code", f"HTTP {status}")
-    message = (error or {}).get("message", "no reason given")
+def _error(answer: Any) -> Mapping[str, Any]:
+    found = answer.get("error") if isinstance(answer, dict) else None
+    return found if isinstance(found, dict) else {}
+
+
+def _refused(answer: Any, rid: str, status: int = 0) -> OperationError:
+    error = _error(answer)
+    code, message = error.get("code", f"HTTP {status}"), error.get("message", "no reason given")
     hint = (
         "az login, then az account set" if status in (401, 403) else "the code is ARM's own; nothing else was changed"
     )
     return OperationError(f"{code}: {message}", where=rid, hint=hint)
+
+
+def _read(status: int, headers: Iterable[tuple[str, str]], text: str, where: str) -> Answer:
+    """Given a response, return it as an answer. A proxy between us and ARM answers pages, not JSON."""
+    try:
+        body = json.loads(text) if text.strip() else None
+    except ValueError as error:
+        raise OperationError(
+            f"HTTP {status} without JSON: {text.strip()[:80]!r}", where=where, hint="is there a proxy in between?"
+        ) from error
+    return status, {key.lower(): value for key, value in headers}, body
 
 
 class _Socket:
@@ -145,38 +190,37 @@ class _Socket:
             payload = None if body is None else json.dumps(body)
             connection.request(method, target, payload, {"Content-Type": "application/json"})
             response = connection.getresponse()
-            text = response.read()
+            text = response.read().decode(errors="replace")
         except (OSError, http.client.HTTPException) as error:
             raise OperationError(
                 f"the sandbox does not answer: {error}", where=self._path, hint="start it with ./run sandbox up"
             ) from error
         finally:
             connection.close()
-        headers = {key.lower(): value for key, value in response.getheaders()}
-        return response.status, headers, json.loads(text) if text.strip() else None
+        return _read(response.status, response.getheaders(), text, self._path)
 
 
-class _Azure:
-    """https with azure-core's retries, throttling waits and tokens."""
+class Https:
+    """https with azure-core's retries and throttling waits. `token` is the policy that signs requests: whoever is
+    logged in with `az`, if none is given."""
 
-    def __init__(self) -> None:
+    def __init__(self, base: str = ARM, token: Any = None) -> None:
         from azure.core import PipelineClient
         from azure.core.pipeline.policies import BearerTokenCredentialPolicy, RetryPolicy
         from azure.identity import AzureCliCredential
 
-        token = BearerTokenCredentialPolicy(AzureCliCredential(), f"{ARM}/.default")
-        self._client: Any = PipelineClient(ARM, policies=[RetryPolicy(), token])
+        self._base = base
+        token = token or BearerTokenCredentialPolicy(AzureCliCredential(), f"{ARM}/.default")
+        self._client: Any = PipelineClient(base, policies=[RetryPolicy(), token])
 
     def __call__(self, method: str, target: str, body: Any) -> Answer:
         from azure.core.exceptions import AzureError
         from azure.core.rest import HttpRequest
 
         try:
-            response = self._client.send_request(HttpRequest(method, target, json=body))
+            response = self._client.send_request(HttpRequest(method, self._base + target, json=body))
         except AzureError as error:
             raise OperationError(
-                str(error).splitlines()[0], where=ARM, hint="az login, then az account set --subscription …"
+                str(error).splitlines()[0], where=self._base, hint="az login, then az account set --subscription …"
             ) from error
-        text = response.text()
-        headers = {key.lower(): value for key, value in response.headers.items()}
-        return response.status_code, headers, json.loads(text) if text.strip() else None
+        return _read(response.status_code, response.headers.items(), response.text(), self._base)

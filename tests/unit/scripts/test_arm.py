@@ -24,6 +24,14 @@ class Played:
 def test_each_provider_is_asked_in_its_own_version() -> None:
     assert versioned(VM) == f"{VM}?api-version=2024-11-01"
     assert versioned("/subscriptions/s/resourceGroups/r").endswith("?api-version=2024-03-01")
+    assert versioned("/subscriptions/s/providers/Microsoft.Compute").endswith("?api-version=2024-03-01")
+
+
+def test_types_that_stayed_behind_their_provider_are_asked_in_the_version_they_have() -> None:
+    group = "/subscriptions/s/resourceGroups/r/providers/Microsoft.Compute/virtualMachineScaleSets/gpu"
+    assert versioned(f"{group}/virtualMachines").endswith("2024-11-01")
+    assert versioned(f"{group}/networkInterfaces").endswith("2018-10-01")
+    assert versioned("/subscriptions/s/providers/Microsoft.Compute/skus").endswith("2021-07-01")
 
 
 def test_all_pages_of_a_list_are_read_from_the_same_place() -> None:
