@@ -54,7 +54,7 @@ def shadow(arguments: Arguments) -> int:
     arm = Arm.of(contract)
     accounts = list(arm.list(f"/subscriptions/{contract.subscription_id}/providers/{STORAGE}"))
     verdicts = judge(contract, accounts, containers_of(arm, accounts))
-    return show(verdicts, as_json=arguments.json, what="cluster.shadow")
+    return show(verdicts, as_json=arguments.json, what="cluster.shadow", cluster=contract.cluster)
 
 
 @runbook(changes=True)

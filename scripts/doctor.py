@@ -12,7 +12,7 @@ def doctor(arguments: Arguments, cloud: bool = False) -> int:
 
     Steps: ssh in -> cloud-init's end and our stage marker -> versions, DNS, clock, identity -> GPUs, NVMe and NIC
     against the catalogue. With --cloud no node is asked but Azure, before there is a cluster: are the sizes offered, is
-    the quota enough, are the names free, may you. Usage: fab doctor [--nodes gpu-0]; fab doctor --cloud --stack prod
+    the quotas enough, are the names free, may you. Usage: fab doctor [--nodes gpu-0]; fab doctor --cloud --stack prod
     """
     if cloud and not arguments.commands:
         return _cloud(arguments)
@@ -30,4 +30,4 @@ def _cloud(arguments: Arguments) -> int:
 
     settings = read(CHECKOUT, stack_of(arguments))
     arm = Arm.sandbox() if settings.is_sandbox else Arm.azure()
-    return show(ask(arm, settings), as_json=arguments.json, what="doctor --cloud")
+    return show(ask(arm, settings), as_json=arguments.json, what="doctor --cloud", cluster=settings.cluster)

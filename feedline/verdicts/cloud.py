@@ -9,15 +9,27 @@ from typing import Any
 
 from feedline.verdict import Status, Verdict
 
-WRITES = (
-    "Microsoft.Compute/virtualMachines/write",
-    "Microsoft.Network/virtualNetworks/write",
-    "Microsoft.Storage/storageAccounts/write",
-    "Microsoft.ManagedIdentity/userAssignedIdentities/write",
-    "Microsoft.Authorization/roleAssignments/write",
-    "Microsoft.Authorization/locks/write",
+Rows = Mapping[str, Mapping[str, Any]]
+WRITES = {
+    "Microsoft.Compute/virtualMachines/write": "cluster",
+    "Microsoft.Network/virtualNetworks/write": "cluster",
+    "Microsoft.Storage/storageAccounts/write": "lake",
+    "Microsoft.ManagedIdentity/userAssignedIdentities/write": "lake",
+    "Microsoft.Authorization/roleAssignments/write": "lake",
+    "Microsoft.Authorization/locks/write": "lake",
+}
+"""What `pulumi up` does, and in which of our groups; role assignments and locks are what a mere Contributor may not."""
+PROVIDERS = (
+    "Microsoft.Compute",
+    "Microsoft.Network",
+    "Microsoft.Storage",
+    "Microsoft.ManagedIdentity",
+    "Microsoft.OperationalInsights",
+    "Microsoft.Insights",
 )
-"""What `pulumi up` does; role assignments and locks are what a mere Contributor may not."""
+"""What every cluster needs. Microsoft.Authorization and Microsoft.Consumption need no registration."""
+REGIONAL = "cores"
+"""The row of the vCPUs of all families together: a quota of its own (Microsoft Learn, "vCPU quotas")."""
 
 
 @dataclass(frozen=True)
@@ -32,44 +44,68 @@ class Need:
 def judge_sizes(
     location: str, needs: Iterable[Need], skus: Sequence[Mapping[str, Any]], usages: Sequence[Mapping[str, Any]]
 ) -> list[Verdict]:
-    """Given what is needed and ARM's lists of sizes and of usages in the location, judge offer and quota.
+    """Given what is needed and ARM's lists of sizes and of usages in the location, judge offers and quotas.
 
-    Shapes: Microsoft.Compute/skus (`name`, `family`, `capabilities`, `restrictions`) and …/locations/{}/usages
-    (`name.value`, `currentValue`, `limit`), as Azure answers them.
+    Sizes of one family share its quota, and all families share the region's. Shapes: Microsoft.Compute/skus (`name`,
+    `family`, `capabilities`, `restrictions`) and …/locations/{}/usages (`name.value`, `currentValue`, `limit`), as
+    Azure answers them.
     """
     offered = {str(sku["name"]).lower(): sku for sku in skus if sku.get("resourceType") == "virtualMachines"}
-    used = {str(u["name"]["value"]).lower(): u for u in usages}
-    found = []
+    found, by_family = [], dict[str, list[tuple[Need, int]]]()
     for need in needs:
         sku = offered.get(need.size.lower())
-        if sku is None or sku.get("restrictions"):
-            why = ", ".join(str(r.get("reasonCode", "")) for r in (sku or {}).get("restrictions") or []) or "not listed"
-            hint = "another region or size, or ask Microsoft: az vm list-skus --location REGION --size SIZE --all"
-            text = f"{need.size} cannot be had in {location}: {why}"
-            found.append(Verdict("cloud", "size", need.size, Status.FAIL, "SIZE_NOT_OFFERED", text, hint))
+        if verdict := _not_offered(location, need, sku):
+            found.append(verdict)
             continue
-        found.append(_quota(location, need, sku, used))
+        assert sku is not None
+        cores = next((int(c["value"]) for c in sku.get("capabilities") or [] if c["name"] == "vCPUs"), 0)
+        by_family.setdefault(str(sku.get("family", "")), []).append((need, cores))
+    rows = _by_name(usages)
+    for family, those in by_family.items():
+        what = " + ".join(f"{need.count} x {need.size}" for need, _ in those)
+        more = sum(cores * max(need.count - need.there, 0) for need, cores in those)
+        unknown = any(not cores for _, cores in those)
+        found.append(_limit("quota", f"cores of {family}", what, more, {} if unknown else rows, family, location))
+    if by_family:
+        every = [(need, cores) for those in by_family.values() for need, cores in those]
+        more = sum(cores * max(need.count - need.there, 0) for need, cores in every)
+        found.append(_limit("quota", "cores of all families", "the cluster", more, rows, REGIONAL, location))
     return found
 
 
-def _quota(location: str, need: Need, sku: Mapping[str, Any], used: Mapping[str, Mapping[str, Any]]) -> Verdict:
-    family = str(sku.get("family", ""))
-    cores = next((int(c["value"]) for c in sku.get("capabilities") or [] if c["name"] == "vCPUs"), 0)
-    row = used.get(family.lower())
-    if row is None or not cores:
-        text = f"{location} tells no quota of family {family or 'unknown'}"
-        return Verdict("cloud", "quota", need.size, Status.NOT_MEASURED, "UNKNOWN", text, "az vm list-usage")
-    more = cores * max(need.count - need.there, 0)
-    free = int(row["limit"]) - int(row["currentValue"])
-    text = (
-        f"{need.count} x {need.size} need {more} more cores of {family} in {location}; "
-        f"{row['currentValue']} of {row['limit']} are used"
-    )
-    facts = {"family": family, "limit": row["limit"], "used": row["currentValue"], "needed": more}
-    if more > free:
-        hint = f"ask for {int(row['currentValue']) + more} in the portal (Quotas) or with az quota update"
-        return Verdict("cloud", "quota", need.size, Status.FAIL, "QUOTA", text, hint, evidence=facts)
-    return Verdict("cloud", "quota", need.size, Status.PASS, "OK", text, evidence=facts)
+def judge_limits(location: str, needs: Mapping[str, int], usages: Sequence[Mapping[str, Any]]) -> list[Verdict]:
+    """Given how many more of each resource will be made (by its name in ARM's usages) and those usages, judge each."""
+    rows = _by_name(usages)
+    return [_limit("limit", name, "the cluster", more, rows, name, location) for name, more in needs.items()]
+
+
+def _not_offered(location: str, need: Need, sku: Mapping[str, Any] | None) -> Verdict | None:
+    # A restriction of type Zone closes zones only, and our machines name none.
+    closed = [r for r in (sku or {}).get("restrictions") or [] if str(r.get("type", "Location")).lower() != "zone"]
+    if sku is not None and not closed:
+        return None
+    why = ", ".join(str(r.get("reasonCode", "")) for r in closed) or "not listed"
+    hint = f"another region or size, or ask Microsoft: az vm list-skus --location {location} --size {need.size} --all"
+    text = f"{need.size} cannot be had in {location}: {why}"
+    return Verdict("cloud", "size", need.size, Status.FAIL, "SIZE_NOT_OFFERED", text, hint)
+
+
+def _by_name(usages: Sequence[Mapping[str, Any]]) -> Rows:
+    return {str(row["name"]["value"]).lower(): row for row in usages}
+
+
+def _limit(check: str, what: str, who: str, more: int, rows: Rows, name: str, location: str) -> Verdict:
+    row = rows.get(name.lower())
+    if row is None:
+        text = f"{location} does not tell how many {what} it grants"
+        return Verdict("cloud", check, name, Status.NOT_MEASURED, "UNKNOWN", text, "Quotas in the portal tells it")
+    used, limit = int(row["currentValue"]), int(row["limit"])
+    text = f"{who} needs {more} more {what} in {location}; {used} of {limit} are used"
+    facts = {"name": name, "limit": limit, "used": used, "needed": more}
+    if more and used + more > limit:
+        hint = f"ask for {used + more}: az quota update --resource-name {name} --limit-object value={used + more} …"
+        return Verdict("cloud", check, name, Status.FAIL, "QUOTA", text, hint, evidence=facts)
+    return Verdict("cloud", check, name, Status.PASS, "OK", text, evidence=facts)
 
 
 def judge_account(name: str, ours: bool, answer: Mapping[str, Any]) -> Verdict:
@@ -82,12 +118,13 @@ def judge_account(name: str, ours: bool, answer: Mapping[str, Any]) -> Verdict:
     return Verdict("cloud", "account", name, Status.FAIL, "NAME_TAKEN", str(answer.get("message", "taken")), hint)
 
 
-def judge_rights(permissions: Sequence[Mapping[str, Any]]) -> list[Verdict]:
-    """Given the caller's permissions at the subscription, judge each thing that `pulumi up` does."""
+def judge_rights(permissions: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[Verdict]:
+    """Given the caller's permissions by place (`cluster`, `lake`), judge each thing that `pulumi up` does there."""
     found = []
-    for action in WRITES:
+    for action, place in WRITES.items():
         allowed = any(
-            _matches(action, p.get("actions")) and not _matches(action, p.get("notActions")) for p in permissions
+            _matches(action, p.get("actions")) and not _matches(action, p.get("notActions"))
+            for p in permissions.get(place, ())
         )
         text = f"you may {'' if allowed else 'not '}do {action}"
         hint = "" if allowed else "bootstrap's pipeline identity may; as a person: Contributor and RBAC Administrator"
@@ -96,11 +133,38 @@ def judge_rights(permissions: Sequence[Mapping[str, Any]]) -> list[Verdict]:
     return found
 
 
+def judge_providers(needed: Iterable[str], providers: Sequence[Mapping[str, Any]]) -> list[Verdict]:
+    """Given the resource providers that are needed and ARM's list of them, judge whether each is registered."""
+    states = {str(p["namespace"]).lower(): str(p.get("registrationState", "")) for p in providers}
+    found = []
+    for name in needed:
+        state = states.get(name.lower(), "NotRegistered")
+        good = state in ("Registered", "RegistrationFree")
+        status, reason = (Status.PASS, "OK") if good else (Status.FAIL, "NOT_REGISTERED")
+        hint = "" if good else f"az provider register --namespace {name} --wait"
+        found.append(Verdict("cloud", "provider", name, status, reason, f"{name}: {state}", hint))
+    return found
+
+
+def refused(check: str, subject: str, why: str) -> Verdict:
+    """Given a question that ARM did not answer and its words, return the verdict: nothing is known, so no pass."""
+    return Verdict(
+        "cloud", check, subject, Status.NOT_MEASURED, "REFUSED", why, "Reader on the subscription may ask it"
+    )
+
+
 def not_asked(location: str) -> list[Verdict]:
     """Return what cannot be asked: it shows only when machines are made."""
     text = f"whether {location} has the machines now: Azure tells it only when they are made (AllocationFailed)"
     hint = "a region runs out, quota or not; `pulumi up` again makes only what is missing"
     return [Verdict("cloud", "capacity", location, Status.NOT_MEASURED, "NOT_ASKED", text, hint)]
+
+
+def says_no(verdicts: Iterable[Verdict]) -> bool:
+    """Return whether the answer is no: something failed, or could have been known and is not. What nobody can ask
+    (NOT_ASKED) is told and does not count."""
+    counted = [v.status for v in verdicts if v.reason != "NOT_ASKED"]
+    return any(status in (Status.FAIL, Status.INVALID, Status.NOT_MEASURED) for status in counted)
 
 
 def _matches(action: str, patterns: Iterable[str] | None) -> bool:

@@ -14,13 +14,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sandbox.cloud import sizes
-from sandbox.cloud.machines import INSTANCE, SCALE_SET, VM
+from sandbox.cloud.machines import INSTANCE, INSTANCE_NIC, SCALE_SET, VM
 from sandbox.cloud.refusal import Refusal
 
 if TYPE_CHECKING:
     from sandbox.cloud.store import Cloud
 
 PLENTY = 100_000
+COUNTED: Mapping[str, Mapping[str, tuple[str, ...]]] = {
+    "microsoft.network": {
+        "VirtualNetworks": ("Microsoft.Network/virtualNetworks",),
+        "NetworkSecurityGroups": ("Microsoft.Network/networkSecurityGroups",),
+        "PublicIPAddresses": ("Microsoft.Network/publicIPAddresses",),
+        "NetworkInterfaces": ("Microsoft.Network/networkInterfaces", INSTANCE_NIC),
+    },
+    "microsoft.storage": {"StorageAccounts": ("Microsoft.Storage/storageAccounts",)},
+}
+"""What a region counts, by provider: names as Get-AzNetworkUsage and Get-AzStorageUsage give them, and the types."""
+PROVIDERS = ("Compute", "Network", "Storage", "ManagedIdentity", "OperationalInsights", "Insights", "KeyVault")
 CALLER = "00000000-0000-0000-0000-00000000feed"
 
 
@@ -28,12 +39,16 @@ CALLER = "00000000-0000-0000-0000-00000000feed"
 class Facts:
     """`cores` = quota by family (PLENTY where none is named); `left` = how many VMs of a size the region still has;
     `not_offered` = sizes that this subscription does not get; `reader` = the caller may read and nothing else;
+    `limits` = how many of a resource a region grants, by its name in ARM's usages (`StorageAccounts`); `unregistered` =
+    resource providers that nobody registered;
     `network_s` = seconds that a write on a network takes, during which Azure refuses another on it."""
 
     cores: Mapping[str, int] = field(default_factory=dict)
     left: Mapping[str, int] = field(default_factory=dict)
     not_offered: tuple[str, ...] = ()
     reader: bool = False
+    limits: Mapping[str, int] = field(default_factory=dict)
+    unregistered: tuple[str, ...] = ()
     network_s: float = 0.0
 
 
@@ -43,12 +58,14 @@ def read(file: Path) -> Facts:
     known = {f.name for f in fields(Facts)}
     if unknown := sorted(set(raw) - known):
         raise ValueError(f"{file}: {', '.join(unknown)} unknown (known: {', '.join(sorted(known))})")
-    return Facts(**{**raw, "not_offered": tuple(raw.get("not_offered", ()))})
+    lists = {name: tuple(raw.get(name, ())) for name in ("not_offered", "unregistered")}
+    return Facts(**{**raw, **lists})
 
 
 def may(facts: Facts, method: str, path: str) -> None:
     """Raise Refusal when the caller has no right to change anything."""
-    if not facts.reader or method == "GET":
+    # Asking for a free name is a POST, and a read: Microsoft.Storage/checknameavailability/read.
+    if not facts.reader or method == "GET" or path.lower().endswith("/checknameavailability"):
         return
     _, found, tail = path.strip("/").rpartition("/providers/")
     words = tail.split("/")
@@ -148,10 +165,29 @@ def usages(cloud: Cloud, location: str) -> list[dict[str, Any]]:
     families = sorted({size.family for size in sizes.SIZES.values()})
     rows = [(f, used_cores(cloud, location, f), facts.cores.get(f, PLENTY)) for f in families]
     rows.append(("cores", sum(used for _, used, _ in rows), facts.cores.get("cores", PLENTY)))
-    return [
-        {"unit": "Count", "currentValue": used, "limit": limit, "name": {"value": name, "localizedValue": name}}
-        for name, used, limit in rows
-    ]
+    return [_usage(*row) for row in rows]
+
+
+def counted(cloud: Cloud, location: str, provider: str) -> list[dict[str, Any]]:
+    """Return how many of its resources a provider counts in a location, and how many it grants."""
+    limits = cloud.subscription().limits
+    found = []
+    for name, kinds in COUNTED[provider].items():
+        used = sum(r.get("location", location) == location for kind in kinds for r in cloud.list(kind))
+        found.append(_usage(name, used, limits.get(name, PLENTY)))
+    return found
+
+
+def _usage(name: str, used: int, limit: int) -> dict[str, Any]:
+    return {"unit": "Count", "currentValue": used, "limit": limit, "name": {"value": name, "localizedValue": name}}
+
+
+def providers(cloud: Cloud) -> list[dict[str, Any]]:
+    """Return the resource providers as `az provider list` shows them."""
+    missing = {name.lower() for name in cloud.subscription().unregistered}
+    names = [f"Microsoft.{name}" for name in PROVIDERS]
+    states = {name: "NotRegistered" if name.lower() in missing else "Registered" for name in names}
+    return [{"namespace": name, "registrationState": state} for name, state in states.items()]
 
 
 def skus(cloud: Cloud, location: str) -> list[dict[str, Any]]:
@@ -196,6 +232,10 @@ def permissions(cloud: Cloud) -> list[dict[str, Any]]:
 def answer(cloud: Cloud, path: str, filtered: str) -> list[dict[str, Any]] | None:
     """Given a collection and its $filter, return what the subscription says of itself, or None for any other path."""
     words = path.rpartition("/providers/")[2].lower().split("/")
+    if path.lower().rpartition("/")[2] == "providers":
+        return providers(cloud)
+    if words[0] in COUNTED and words[1:2] == ["locations"] and words[-1] == "usages":
+        return counted(cloud, words[2], words[0])
     if words[0] == "microsoft.compute" and words[1:2] == ["locations"] and words[-1] == "usages":
         return usages(cloud, words[2])
     if words == ["microsoft.compute", "skus"]:

@@ -69,6 +69,22 @@ def test_without_rights_nothing_is_written_and_everything_can_be_read(play: Any)
         assert status == 403 and answer["error"]["code"] == "AuthorizationFailed"
         assert "'Microsoft.Compute/virtualMachineScaleSets/write'" in answer["error"]["message"]
         assert (await arm.call("GET", GROUP))[0] == 200
+        free = "/subscriptions/s/providers/Microsoft.Storage/checkNameAvailability"
+        assert await arm.call("POST", free, {"name": "free01"}) == (200, {"nameAvailable": True})
+
+    play(scene)
+
+
+def test_a_region_counts_its_resources_and_tells_which_providers_are_registered(play: Any) -> None:
+    async def scene(arm: Arm) -> None:
+        given(arm, limits={"VirtualNetworks": 1}, unregistered=["Microsoft.Insights"])
+        await arm.call("PUT", SET, body(2))
+        _, answer = await arm.call("GET", "/subscriptions/s/providers/Microsoft.Network/locations/eastus/usages")
+        found = {u["name"]["value"]: (u["currentValue"], u["limit"]) for u in answer["value"]}
+        assert found["VirtualNetworks"] == (1, 1) and found["NetworkInterfaces"][0] == 2
+        _, answer = await arm.call("GET", "/subscriptions/s/providers")
+        states = {p["namespace"]: p["registrationState"] for p in answer["value"]}
+        assert states["Microsoft.Insights"] == "NotRegistered" and states["Microsoft.Compute"] == "Registered"
 
     play(scene)
 
