@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import resource
 import shutil
 import statistics
 import subprocess
@@ -35,10 +36,12 @@ KINDS = (("sandbox.provider", "provider"), ("policies", "pack"), ("policy", "pac
 
 @dataclass
 class Found:
-    """One row: seconds and bytes of each run, and what each kind of process held when all held most."""
+    """One row: seconds, processor seconds (of all processes, which a busy machine changes little) and bytes of each run,
+    and what each kind of process held when all held most."""
 
     name: str
     seconds: list[float] = field(default_factory=list)
+    worked: list[float] = field(default_factory=list)
     bytes: list[int] = field(default_factory=list)
     parts: dict[str, int] = field(default_factory=dict)
 
@@ -120,7 +123,7 @@ def _preview(program: Program, environment: dict[str, str], found: Found) -> Non
     """Measure one preview. Memory is looked at ten times a second; what two processes share is counted twice."""
     argv = ["pulumi", "preview", *program.argv, "--non-interactive", "--color", "never"]
     with tempfile.TemporaryFile("w+") as said:
-        started = time.perf_counter()
+        started, worked = time.perf_counter(), _worked()
         child = subprocess.Popen(
             argv, cwd=program.folder, env=environment, stdin=subprocess.DEVNULL, stdout=said, stderr=said
         )
@@ -139,7 +142,14 @@ def _preview(program: Program, environment: dict[str, str], found: Found) -> Non
     if sum(most.values()) > max(found.bytes, default=0):
         found.parts = most
     found.seconds.append(took)
+    found.worked.append(_worked() - worked)
     found.bytes.append(sum(most.values()))
+
+
+def _worked() -> float:
+    """Processor seconds of every process below this one that has ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def _held(root: int) -> dict[str, int]:
@@ -166,12 +176,15 @@ def _report(rows: list[Found]) -> None:
     """Print the table with ratios to the empty program, as a page shows it, and the same as one line of JSON."""
     base = statistics.median(rows[0].seconds)
     print(f"\n`pulumi preview` (median of {RUNS}; ratio to an empty program)\n")
-    print("| program | seconds | ratio | spread | MB at most | of them |\n|---|---:|---:|---:|---:|---|")
+    print("| program | seconds | ratio | spread | CPU seconds | ratio | MB at most | of them |")
+    print("|---|---:|---:|---:|---:|---:|---:|---|")
     for row in rows:
         median = statistics.median(row.seconds)
         spread = (max(row.seconds) - min(row.seconds)) / median
         parts = ", ".join(f"{kind} {size / 1e6:.0f}" for kind, size in sorted(row.parts.items()))
+        cpu, cpu_base = statistics.median(row.worked), statistics.median(rows[0].worked)
         memory = statistics.median(row.bytes) / 1e6
-        print(f"| {row.name} | {median:.1f} | x{median / base:.2f} | {spread:.0%} | {memory:.0f} | {parts} |")
+        wall, work = f"{median:.1f} | x{median / base:.2f} | {spread:.0%}", f"{cpu:.1f} | x{cpu / cpu_base:.2f}"
+        print(f"| {row.name} | {wall} | {work} | {memory:.0f} | {parts} |")
     ratios = {row.name: round(statistics.median(row.seconds) / base, 3) for row in rows}
     print(json.dumps({"row": "preview", "machine": machine(), "ratios": ratios}))

@@ -71,6 +71,22 @@ def test_every_task_and_option_in_the_documents_exists() -> None:
     assert len(helps) >= 6 and wrong == []
 
 
+def test_what_the_five_steps_show_is_what_the_tasks_print() -> None:
+    page = (CHECKOUT / "docs" / "runbooks" / "five-steps.md").read_text()
+    contract = ["--contract", str(CHECKOUT / "tests" / "fixtures" / "contract-sandbox.json")]
+    steps = re.findall(r"```\n(fab [^`]*)```\n\n```sh\n(.*?)```", page, re.DOTALL)
+    missing = []
+    for asked, shown in steps:
+        printed = []
+        for line in asked.splitlines():
+            argv = [str(FAB), *line.split()[1:], *contract]
+            printed += subprocess.run(
+                argv, cwd=CHECKOUT, capture_output=True, text=True, check=True
+            ).stdout.splitlines()
+        missing += [line for line in shown.splitlines() if line not in printed]
+    assert len(steps) == 5 and missing == []
+
+
 def test_every_command_of_run_in_the_documents_exists() -> None:
     usage = subprocess.run([str(CHECKOUT / "run")], capture_output=True, text=True, check=False).stdout
     known = set(re.findall(r"^  (\w+) ", usage, re.MULTILINE))

@@ -35,6 +35,10 @@ def test_the_stacks_file_is_left_as_it_is_committed(up: Engine) -> None:
     assert (CHECKOUT / "Pulumi.sandbox.yaml").read_text().count("encryptionsalt:") == 1
 
 
+def test_no_resource_drags_the_types_of_old_api_versions_along(up: Engine) -> None:
+    assert [r["urn"] for r in state(up) if r.get("aliases")] == []
+
+
 def test_the_contract_is_one_that_the_runbook_reads(up: Engine) -> None:
     contract = Contract.loads(up.pulumi("stack", "output", "contract", "--json", *STACK))
     assert [n.name for n in contract.nodes] == ["gpu-0", "gpu-1", "ingest-0"] and all(n.vm_id for n in contract.nodes)
