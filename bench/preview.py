@@ -36,7 +36,7 @@ KINDS = (("sandbox.provider", "provider"), ("policies", "pack"), ("policy", "pac
 
 @dataclass
 class Found:
-    """One row: seconds, processor seconds (of all processes, which a busy machine changes little) and bytes of each run,
+    """One row: seconds, processor seconds (of all processes; a busy machine changes them little) and bytes of each run,
     and what each kind of process held when all held most."""
 
     name: str
