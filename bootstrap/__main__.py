@@ -44,7 +44,7 @@ def load() -> Bootstrap:
     return Bootstrap.parse({k: v for k, v in found.items() if v is not None}, where=f"Pulumi.{pulumi.get_stack()}.yaml")
 
 
-def state(settings: Bootstrap, group: az.resources.ResourceGroup) -> az.storage.StorageAccount:
+def state(settings: Bootstrap, group: az.resources.ResourceGroup) -> az.storage.BlobContainer:
     """The state: versions and soft delete instead of a hierarchical namespace, because a state can be overwritten."""
     account = az.storage.StorageAccount(
         "state",
@@ -73,7 +73,7 @@ def state(settings: Bootstrap, group: az.resources.ResourceGroup) -> az.storage.
         delete_retention_policy={"enabled": True, "days": 30},
         container_delete_retention_policy={"enabled": True, "days": 30},
     )
-    az.storage.BlobContainer(
+    return az.storage.BlobContainer(
         "state-container",
         resource_group_name=group.name,
         account_name=account.name,
@@ -81,10 +81,9 @@ def state(settings: Bootstrap, group: az.resources.ResourceGroup) -> az.storage.
         public_access="None",
         opts=KEPT,
     )
-    return account
 
 
-def secrets(settings: Bootstrap, group: az.resources.ResourceGroup) -> None:
+def secrets(settings: Bootstrap, group: az.resources.ResourceGroup) -> az.keyvault.Key:
     """The key with which Pulumi wraps each stack's secrets."""
     vault = az.keyvault.Vault(
         "vault",
@@ -102,7 +101,7 @@ def secrets(settings: Bootstrap, group: az.resources.ResourceGroup) -> None:
         tags={"feedline": "bootstrap"},
         opts=KEPT,
     )
-    az.keyvault.Key(
+    return az.keyvault.Key(
         "key",
         resource_group_name=group.name,
         vault_name=vault.name,
@@ -112,7 +111,12 @@ def secrets(settings: Bootstrap, group: az.resources.ResourceGroup) -> None:
     )
 
 
-def pipeline(settings: Bootstrap, group: az.resources.ResourceGroup, account: az.storage.StorageAccount) -> None:
+def pipeline(
+    settings: Bootstrap,
+    group: az.resources.ResourceGroup,
+    container: az.storage.BlobContainer,
+    wrapping: az.keyvault.Key,
+) -> None:
     """One identity per environment: it trusts that environment's jobs, and may fill that environment's groups."""
     root = f"/subscriptions/{settings.subscription_id}/resourceGroups"
     base = f"{root}/rg-feedline-bootstrap/providers"
@@ -174,8 +178,11 @@ def pipeline(settings: Bootstrap, group: az.resources.ResourceGroup, account: az
                 )
             keeper = _role(cluster, (scope, made), "keep", f"Feedline {scope.rsplit('/', 1)[-1]} keeper", actions=KEEP)
             _assign(identity, cluster.stack, "keep", keeper.id, scope, None, [keeper])
-        for verb, role, scope in (("state", BLOB_CONTRIBUTOR, state_scope), ("key", CRYPTO_USER, key_scope)):
-            _assign(identity, cluster.stack, verb, builtin(settings.subscription_id, role), scope, None, [account])
+        # Scopes are written out, so what they name has to be waited for.
+        kept = (("state", BLOB_CONTRIBUTOR, state_scope, container), ("key", CRYPTO_USER, key_scope, wrapping))
+        for verb, role, scope, there in kept:
+            used = builtin(settings.subscription_id, role)
+            _assign(identity, cluster.stack, verb, used, scope, None, [there])
     pulumi.export("clients", clients)
 
 
@@ -236,9 +243,7 @@ def main() -> None:
         tags={"feedline": "bootstrap"},
         opts=KEPT,
     )
-    account = state(settings, group)
-    secrets(settings, group)
-    pipeline(settings, group, account)
+    pipeline(settings, group, state(settings, group), secrets(settings, group))
     pulumi.export("backend", f"azblob://state?storage_account={settings.state_account}")
     pulumi.export("secrets_provider", f"azurekeyvault://{settings.key_vault}.vault.azure.net/keys/pulumi")
 
