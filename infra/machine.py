@@ -9,7 +9,7 @@ import pulumi_azure_native as az
 
 from feedline.settings import Settings
 from feedline.settings.network import FIRST_ADDRESS
-from infra import profile
+from infra import machine_profile
 from infra.identity import Identities
 
 
@@ -83,10 +83,10 @@ class Machine:
             hardware_profile={"vm_size": size},
             identity={"type": "UserAssigned", "user_assigned_identities": [self._identities.identities[role].id]},
             network_profile={"network_interfaces": [{"id": nic.id, "primary": True, "delete_option": "Detach"}]},
-            os_profile={"computer_name": name, **profile.os_profile(settings, role)},
-            storage_profile=profile.storage_profile(settings, role),
-            security_profile=profile.security_profile(settings),
-            tags=profile.tags(settings, role),
+            os_profile={"computer_name": name, **machine_profile.os_profile(settings, role)},
+            storage_profile=machine_profile.storage_profile(settings, role),
+            security_profile=machine_profile.security_profile(settings),
+            tags=machine_profile.tags(settings, role),
             # ARM refuses to change these in place; nested paths must be the wire's names. The name is fixed, so the old
             # machine has to go before the new one comes.
             opts=pulumi.ResourceOptions(

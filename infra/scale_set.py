@@ -7,7 +7,7 @@ import pulumi
 import pulumi_azure_native as az
 
 from feedline.settings import Settings
-from infra import profile
+from infra import machine_profile
 from infra.identity import Identities
 
 PREFIX = "gpu"
@@ -45,12 +45,12 @@ class ScaleSet(pulumi.ComponentResource):
             platform_fault_domain_count=1,
             upgrade_policy={"mode": "Manual"},  # a running job is never re-imaged by a changed model
             virtual_machine_profile={
-                "os_profile": {"computer_name_prefix": PREFIX, **profile.os_profile(settings, "train")},
-                "storage_profile": profile.storage_profile(settings, "train", in_scale_set=True),
+                "os_profile": {"computer_name_prefix": PREFIX, **machine_profile.os_profile(settings, "train")},
+                "storage_profile": machine_profile.storage_profile(settings, "train", in_scale_set=True),
                 "network_profile": {"network_interface_configurations": [nic]},
-                "security_profile": profile.security_profile(settings),
+                "security_profile": machine_profile.security_profile(settings),
             },
-            tags=profile.tags(settings, "train"),
+            tags=machine_profile.tags(settings, "train"),
             opts=pulumi.ResourceOptions(
                 parent=self,
                 replace_on_changes=[

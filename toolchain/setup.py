@@ -22,7 +22,7 @@ Step = Callable[[Context], Tool | list[Tool]]
 
 STEPS: dict[str, tuple[Step, ...]] = {
     "python": (python_deps.ensure,),
-    "engine": (python_deps.ensure, pulumi_cli.ensure, pulumi_home.ensure),
+    "engine": (python_deps.ensure, pulumi_cli.ensure, pulumi_home.ensure, operator_key.ensure),
     "sandbox": (
         python_deps.ensure,
         apt.ensure,

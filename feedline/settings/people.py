@@ -32,7 +32,7 @@ class Operator:
 
 def problems(operators: tuple[Operator, ...]) -> list[str]:
     """Given the operators, return what Azure would refuse."""
-    found, seen = [], set()
+    found, seen, named = [], set(), set()
     for index, operator in enumerate(operators):
         # One principal, role and scope is one assignment, whatever its condition.
         what = (operator.object_id.lower(), operator.container, operator.access)
@@ -42,4 +42,8 @@ def problems(operators: tuple[Operator, ...]) -> list[str]:
                 "Azure takes one assignment of a role per principal and scope"
             )
         seen.add(what)
+        label = (operator.name, operator.container, operator.access)
+        if label in named:
+            found.append(f"feedline:operators[{index}].name: another operator is called {operator.name} there already")
+        named.add(label)
     return found

@@ -146,6 +146,10 @@ VAULT = {"vault_id": "/subscriptions/s/resourceGroups/r/providers/Microsoft.KeyV
         ([("hot_tier", {**LUSTRE, "exception_until": ""})], "give exception_reason and exception_until"),
         ([("operators", [OPERATOR, {**OPERATOR, "prefix": "a/"}])], "one assignment of a role per principal and scope"),
         ([("operators", [{**OPERATOR, "prefix": "a"}])], "a path that ends with '/'"),
+        (
+            [("operators", [OPERATOR, {**OPERATOR, "object_id": OPERATOR["object_id"][:-1] + "2"}])],
+            "another operator is called vision there already",
+        ),
         ([("observability.budget_usd", 5)], "a budget needs the day it starts"),
         ([("observability.budget_start", "2026-12-02")], "is not the first of a month"),
         ([("observability.emails", ["nobody"])], "has 'nobody', which is not valid"),
