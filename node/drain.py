@@ -52,15 +52,22 @@ def collect(contract: Contract, node: Node) -> Drain:
 
 
 def open_files(points: list[str]) -> set[str]:
-    """Given mount points, return the files open on them with the program that has each, `/mnt/x/file (python, 41)`."""
+    """Given mount points, return the files in use on them with the program that uses each, `/mnt/x/file (python, 41)`:
+    open, mapped into memory (a data loader closes what it has mapped), or the folder a program stands in."""
     found = set()
     for process in Path(PROC).glob("[0-9]*"):
         try:
             name = (process / "comm").read_text().strip()
-            links = [os.readlink(fd) for fd in (process / "fd").iterdir()]
+            used = {os.readlink(link) for link in ((process / "cwd"), *(process / "fd").iterdir())}
+            maps = (process / "maps").read_text(errors="replace")
         except OSError:  # it ended meanwhile
             continue
-        found |= {f"{path} ({name}, {process.name})" for path in links if any(path.startswith(f"{p}/") for p in points)}
+        used |= {line.split(None, 5)[5] for line in maps.splitlines() if len(line.split(None, 5)) == 6}
+        found |= {
+            f"{path} ({name}, {process.name})"
+            for path in used
+            if any(path == point or path.startswith(f"{point}/") for point in points)
+        }
     return found
 
 
@@ -72,7 +79,9 @@ def _unsaved(contract: Contract, node: Node, mount: Mount) -> list[str]:
         return []
     account, client = contract.account(mount.account), contract.identity(node.identity).client_id
     store = Store(account.blob_endpoint, mount.container, client)
-    stored = {one.name: one.size for one in store.list("")}
+    # By folder: a container of checkpoints is long, what a node has of it is not.
+    folders = {f"{name.split('/', 1)[0]}/" if "/" in name else name for name in held}
+    stored = {one.name: one.size for folder in folders for one in store.list(folder)}
     return [f"{mount.name}/{name}" for name, size in held.items() if stored.get(name) != size]
 
 

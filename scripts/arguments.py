@@ -51,6 +51,7 @@ HELP = {
     "account": "ingest the copy in this account (default: the lake's first)",
     "dataset": "the data set's name (default: the one in the settings)",
     "cloud": "ask Azure what it has for this stack, before `pulumi up`; no node is asked",
+    "lost": "go on without nodes that do not answer: what only they have is gone",
     "to": "the folder to write to; made if it is not there",
     "cap-mbps": "limit the upload to this many megabits per second",
 }

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from feedline import handoff as holds
+from feedline.contract import Node
 from feedline.errors import OperationError
 from feedline.render import report
 from feedline.verdict import Status
@@ -40,6 +41,20 @@ def get_ready(session: Session, options: Mapping[str, Mapping[str, Any]], *, aga
             session.screen.say(f"stopped at {name}: {results[-1].status}. Nothing after it was started.", "bold red")
             return code
     return _hand_over(session, results)
+
+
+def node_gates(session: Session, node: Node) -> list[GateResult]:
+    """Given a session for one node, run every gate that concerns it, in order, up to the first that does not pass;
+    return their results. The others are not asked: jobs may run there."""
+    results: list[GateResult] = []
+    for name in GATES:
+        if gates.GATES[name].roles and node.role not in gates.GATES[name].roles:
+            continue
+        results.append(_run(session, name, {}))
+        if results[-1].status is not Status.PASS:
+            session.screen.say(f"stopped at {name}: {results[-1].status}. Nothing after it was started.", "bold red")
+            break
+    return results
 
 
 def _run(session: Session, name: str, options: Mapping[str, Any]) -> GateResult:

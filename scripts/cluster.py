@@ -58,24 +58,26 @@ def shadow(arguments: Arguments) -> int:
 
 
 @runbook(changes=True)
-def replace(arguments: Arguments) -> int:
-    """Give a node another machine with the same name: drain it, make it anew, run every gate that no longer holds.
+def replace(arguments: Arguments, lost: bool = False) -> int:
+    """Give a node another machine with the same name and address: drain it, make it anew, run all its gates.
 
-    Steps: what only it has -> stop its mounts -> note its physical host -> delete and make it again -> `ready`. Refuses
-    (exit 2) while files are open or not in the store. Usage: fab cluster.replace --nodes gpu-3 --stack prod
+    Steps: what only it has -> confirm -> stop its mounts -> look again -> note its physical host -> delete and make it
+    again -> every gate of this node. Refuses (exit 2) while files are open or not in the store; --lost gives up a node
+    that does not answer. Usage: fab cluster.replace --nodes gpu-3 --stack prod
     """
     from scripts.replacing import one
 
-    return one(arguments)
+    return one(arguments, give_up=lost)
 
 
 @runbook(changes=True)
-def teardown(arguments: Arguments) -> int:
+def teardown(arguments: Arguments, lost: bool = False) -> int:
     """Destroy the cluster and keep the lake: refuses (exit 2) while a checkpoint is not in the store.
 
-    Steps: what only the nodes have -> stop their mounts -> `pulumi destroy --exclude-protected`. Accounts, containers,
-    identities and logs stay. Usage: fab cluster.teardown --stack dev
+    Steps: what only the nodes have -> confirm -> stop their mounts -> look again -> `pulumi destroy
+    --exclude-protected`. Accounts, containers, identities and logs stay; --lost gives up nodes that do not answer.
+    Usage: fab cluster.teardown --stack dev
     """
     from scripts.replacing import all_of_it
 
-    return all_of_it(arguments)
+    return all_of_it(arguments, give_up=lost)

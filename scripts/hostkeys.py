@@ -42,6 +42,17 @@ def remember(file: Path, name: str, key: Any) -> None:
         write(file, "".join(line for line in lines if line))
 
 
+def forget(file: Path, name: str) -> None:
+    """Given the file and the name of a machine whose operating system we made anew, drop its keys."""
+    if not known(file, name):
+        return
+    with _LOCK:
+        kept = [
+            line for line in file.read_text().splitlines(keepends=True) if name not in line.split(" ")[0].split(",")
+        ]
+        write(file, "".join(kept))
+
+
 class FirstContact(paramiko.MissingHostKeyPolicy):
     """Keeps the key of a machine that was never met, and says so through `said`."""
 

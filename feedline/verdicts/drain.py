@@ -26,6 +26,21 @@ def judge(facts: Drain, node: str) -> list[Verdict]:
     return [*found, Verdict("drain", "host", node, status, reason, text, evidence={"physical_host": host})]
 
 
+def lost(node: str, why: str) -> Verdict:
+    """Given a node that does not answer and why, return the verdict when a person has given it up."""
+    hint = "whatever was in its cache and not in the store is gone"
+    return Verdict("drain", "answer", node, Status.WARN, "LOST", f"{node} was given up: {why}", hint)
+
+
+def same_host(before: str | None, now: str | None) -> str:
+    """Given the physical host a node was on and the one it is on, return what to tell a person."""
+    if before is None or now is None:
+        return "physical host: not known (the hypervisor tells none)"
+    if before == now:
+        return f"physical host: {now}, the same as before: if it is the bad one, tell it to Azure's support"
+    return f"physical host: {now} (before: {before})"
+
+
 def _none(node: str, check: str, reason: str, names: tuple[str, ...], what: str, hint: str) -> Verdict:
     if not names:
         return Verdict("drain", check, node, Status.PASS, "OK", f"no {what}")

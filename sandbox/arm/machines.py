@@ -25,12 +25,18 @@ def work_of(compute: Compute, resource: Resource, action: str) -> Callable[[Vm],
         compute.delete(vm)
         compute.create(vm)
 
+    def redeploy(vm: Vm) -> None:  # another host: the OS disk goes along, local disks do not
+        compute.deallocate(vm)
+        compute.start(vm)
+
     action = action.lower()
     group = resource["type"] == SCALE_SET
     if not group and not is_machine(resource):
         return None
     if action == "reimage" and (group or resource["type"] == INSTANCE):
         return reimage
+    if action == "redeploy":
+        return redeploy
     if group and action in GROUP_ACTIONS:
         return compute.delete if action == "delete" else lambda vm: None
     found: Callable[[Vm], None] | None = getattr(compute, ACTIONS[action]) if action in ACTIONS else None

@@ -117,6 +117,7 @@ class FakeDoor:
         }
         self.plans: dict[str, list[dict[str, Any]]] = {}
         self.verdict: Callable[[str, str], list[dict[str, Any]]] = lambda verb, node: [passing(GATE[verb], node)]
+        self.applied: set[tuple[str, str]] = set()
         self.failures: dict[tuple[str, str], FeedlineError] = {}
         self.on_call: Callable[[str, str], None] = lambda verb, node: None
         self.locked: list[str] = []
@@ -132,14 +133,15 @@ class FakeDoor:
             raise self.failures[verb, node.name]
         from feedline.plan import Plan, Step
 
-        steps = [] if apply else self.plans.get(verb, [])
+        planned = [] if (verb, node.name) in self.applied else self.plans.get(verb, [])
+        steps = [] if apply else planned
         plan = Plan(tuple(Step.from_dict(s) for s in steps), "" if steps else "it is there")
         if apply:
-            wanted = Plan(tuple(Step.from_dict(s) for s in self.plans.pop(verb, []))).digest
-            assert apply == wanted
+            self.applied.add((verb, node.name))
+            assert apply == Plan(tuple(Step.from_dict(s) for s in planned)).digest
         return Result(
             facts,
-            plan.as_dict() if verb in ("nvme", "cache", "ingest") else None,
+            plan.as_dict() if verb in ("nvme", "cache", "ingest", "drain") else None,
             [{"why": "x", "argv": [], "rc": 0, "seconds": 0.1}] if apply else [],
             self.verdict(verb, node.name),
             {"rate": 1} if verb == "validate" else {},
@@ -155,7 +157,7 @@ class FakeDoor:
         pass
 
 
-GATE = {"facts": "doctor", **{name: name for name in ("access", "ingest", "nvme", "cache", "validate")}}
+GATE = {"facts": "doctor", **{name: name for name in ("access", "ingest", "nvme", "cache", "validate", "drain")}}
 
 
 class Cluster:

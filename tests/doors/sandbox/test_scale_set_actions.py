@@ -120,6 +120,15 @@ def test_a_reimaged_instance_is_the_same_machine_made_anew_with_the_new_custom_d
     play(scene)
 
 
+def test_a_redeployed_machine_is_stopped_without_its_local_disks_and_started(play: Any) -> None:
+    async def scene(arm: Arm) -> None:
+        await arm.call("PUT", SET, body(2))
+        assert (await arm.call("POST", f"{INSTANCES}/1/redeploy"))[0] == 202
+        assert arm.compute.calls[-2:] == [("deallocate", "gpu000001"), ("start", "gpu000001")]
+
+    play(scene)
+
+
 def test_instances_are_deleted_by_id_and_one_that_is_not_there_is_named(play: Any) -> None:
     async def scene(arm: Arm) -> None:
         await arm.call("PUT", SET, body(3))

@@ -13,8 +13,15 @@ def test_files_open_on_a_mount_are_named_with_their_program(tmp_path: Path, monk
     (tmp_path / "41" / "comm").write_text("python\n")
     (tmp_path / "41" / "fd" / "3").symlink_to("/mnt/checkpoints/step-9")
     (tmp_path / "41" / "fd" / "4").symlink_to("/mnt/checkpoints-old/x")
+    (tmp_path / "41" / "cwd").symlink_to("/mnt/checkpoints")
+    mapped = "7f0-7f1 r--s 00000000 00:2f 12  /mnt/checkpoints/run 1/shard\n7f2-7f3 rw-p 00000000 00:00 0 [heap]\n"
+    (tmp_path / "41" / "maps").write_text(mapped + "7f4-7f5 rw-p 00000000 00:00 0\n")
     (tmp_path / "42").mkdir()  # ended meanwhile
-    assert drain.open_files(["/mnt/checkpoints"]) == {"/mnt/checkpoints/step-9 (python, 41)"}
+    assert drain.open_files(["/mnt/checkpoints"]) == {
+        "/mnt/checkpoints/step-9 (python, 41)",
+        "/mnt/checkpoints/run 1/shard (python, 41)",
+        "/mnt/checkpoints (python, 41)",
+    }
 
 
 def test_the_caches_files_are_told_by_blob_name(tmp_path: Path) -> None:
