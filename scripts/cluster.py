@@ -8,33 +8,14 @@ from scripts.task import runbook
 
 @runbook(changes=False)
 def drift(arguments: Arguments) -> int:
-    """Compare what Azure has with what was declared; exit 2 if somebody changed something by hand.
+    """Compare what Azure has with what the last `up` made; exit 2 if somebody changed something by hand.
 
-    Steps: ask ARM about every resource (refresh, in a preview) -> list what `pulumi up` would put back. Changes
-    nothing. Usage: fab cluster.drift --stack prod [--json]
+    Steps: ask ARM about every resource (a refresh that changes nothing) -> list what is gone or changed. A change of
+    the settings that is not applied yet is no drift. Usage: fab cluster.drift --stack prod [--json]
     """
-    import json
+    from scripts.drift import look
 
-    from feedline.errors import OperationError
-    from feedline.render.preview import SIGNS
-    from scripts.inventory import stack_of
-    from scripts.preview import preview
-    from scripts.screen import Screen
-
-    found = preview(stack_of(arguments), ["--refresh"])
-    if found.result != "succeeded" and not found.refused:
-        raise OperationError(
-            "the preview failed:\n" + "\n".join(text for level, text in found.messages if level == "error"),
-            hint="mend that first: what was not compared is not unchanged",
-        )
-    if arguments.json:
-        steps = [dict(zip(("op", "type", "name"), step, strict=True)) for step in found.steps]
-        print(json.dumps({"task": "cluster.drift", "drifted": steps}, indent=2))
-    screen = Screen(quiet=arguments.json)
-    for operation, kind, name in found.steps:
-        screen.say(f"{SIGNS.get(operation, operation):<3} {kind} {name}", "bold red")
-    screen.say("drifted: `pulumi up --refresh` puts it back" if found.steps else "nothing has drifted")
-    return 2 if found.steps else 0
+    return look(arguments)
 
 
 @runbook(changes=False)

@@ -11,9 +11,10 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from feedline.errors import OperationError
 from feedline.render.preview import Preview, markdown, read
@@ -28,10 +29,25 @@ def preview(stack: str, flags: list[str]) -> Preview:
 
     Raise OperationError when Pulumi is missing or says nothing that can be read.
     """
-    argv = ["pulumi", "preview", "--stack", stack, "--policy-pack", "policies", "--json", "--non-interactive", *flags]
+    argv = ["preview", "--stack", stack, "--policy-pack", "policies", "--json", "--non-interactive", *flags]
+    with streamed(stack, argv) as (events, process):
+        found = read(events)
+    if process.returncode and found.result == Preview().result:
+        raise OperationError(
+            f"pulumi ended with {process.returncode} before it previewed anything",
+            where=f"stack {stack}",
+            hint="its own words are above; `pulumi stack ls` lists the stacks there are",
+        )
+    return found
+
+
+@contextmanager
+def streamed(stack: str, argv: Sequence[str]) -> Iterator[tuple[Iterator[dict[str, Any]], subprocess.Popen[str]]]:
+    """Given a stack and arguments of pulumi with --json, yield the engine's events as they come and the process, which
+    has ended after the block. Raise OperationError without Pulumi."""
     try:
         process = subprocess.Popen(
-            argv,
+            ["pulumi", *argv],
             cwd=CHECKOUT,
             env={**os.environ, **STREAM},
             stdin=subprocess.DEVNULL,
@@ -42,17 +58,10 @@ def preview(stack: str, flags: list[str]) -> Preview:
         raise OperationError("pulumi is not on PATH", where=stack, hint="./run shell, or install Pulumi") from error
     with process:
         assert process.stdout is not None
-        found = read(_events(process.stdout))
-    if process.returncode and found.result == Preview().result:
-        raise OperationError(
-            f"pulumi ended with {process.returncode} before it previewed anything",
-            where=f"stack {stack}",
-            hint="its own words are above; `pulumi stack ls` lists the stacks there are",
-        )
-    return found
+        yield _events(process.stdout), process
 
 
-def _events(stream: IO[str]) -> Iterator[dict[str, object]]:
+def _events(stream: IO[str]) -> Iterator[dict[str, Any]]:
     for line in stream:
         try:
             event = json.loads(line)

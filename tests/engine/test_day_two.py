@@ -1,17 +1,20 @@
-"""The second day under the real engine: a machine is replaced, drift is told from what is not applied yet, and the end
+"""The second day under the real engine: drift is seen, a machine is replaced, and the end
 stops at the data."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from feedline.contract import Contract
 from feedline.plans.cluster import destroying, replacing
+from scripts.arguments import Arguments
 from scripts.arm import Arm
+from scripts.drift import look
 from tests.engine.conftest import Engine
 
 pytestmark = pytest.mark.timeout(180)
@@ -32,6 +35,39 @@ def up(engine: Engine) -> Iterator[Engine]:
 
 def contract(engine: Engine) -> Contract:
     return Contract.loads(engine.pulumi("stack", "output", "contract", "--json", *STACK))
+
+
+def drift(engine: Engine, folder: Path, monkeypatch: pytest.MonkeyPatch, read: Any) -> tuple[int, dict[str, Any]]:
+    """Run `fab cluster.drift --json` and return its exit code and what it said."""
+    for name, value in engine.environment.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("FEEDLINE_HOME", str(folder))
+    code = look(Arguments(stack="sandbox", json=True))
+    return code, json.loads(read().out)
+
+
+def test_what_somebody_changed_or_deleted_by_hand_has_drifted_until_the_next_up(
+    up: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arm = Arm.sandbox(up.environment)
+    code, said = drift(up, tmp_path, monkeypatch, capsys.readouterr)
+    assert code == 0 and said["drifted"] == [] and said["looked"] > 50
+    body = arm.get(LAKE)
+    body["properties"]["allowSharedKeyAccess"] = True
+    arm.change("PUT", LAKE, body)
+    alerts = LAKE.split("-lake/")[0] + "/providers/Microsoft.Insights/actionGroups"
+    people = next(iter(arm.list(alerts)))
+    arm.change("DELETE", people["id"])
+    code, said = drift(up, tmp_path, monkeypatch, capsys.readouterr)
+    assert code == 2 and said["drifted"] == [
+        {"how": "gone", "type": "monitor:ActionGroup", "name": "observability-people", "keys": []},
+        {"how": "changed", "type": "storage:StorageAccount", "name": "lake-account", "keys": ["allowSharedKeyAccess"]},
+    ]
+    kept = json.loads((Path(said["evidence"]) / "drift.json").read_text())
+    assert kept["drifted"] == said["drifted"]
+    up.pulumi("up", *STACK, "--yes", "--skip-preview", "--refresh")
+    code, said = drift(up, tmp_path, monkeypatch, capsys.readouterr)
+    assert code == 0 and arm.get(LAKE)["properties"]["allowSharedKeyAccess"] is False
 
 
 def test_one_machine_is_replaced_and_keeps_its_name_and_address(up: Engine) -> None:
