@@ -1,4 +1,4 @@
-"""Asking Azure before and beside a cluster: what `doctor --cloud` and `cluster.shadow` do."""
+"""Asking Azure before and beside a cluster: what `doctor --cloud` does, and how such answers are shown."""
 
 from __future__ import annotations
 
@@ -153,11 +153,3 @@ def show(verdicts: Sequence[Verdict], *, as_json: bool, what: str, cluster: str)
             screen.say(f"{'':<13} hint: {verdict.hint}")
     screen.say(f"evidence: {Places.of().short(folder)}")
     return 2 if cloud.says_no(verdicts) else 0
-
-
-def containers_of(arm: Arm, accounts: Sequence[dict[str, Any]]) -> dict[str, list[str]]:
-    """Given storage accounts, return the names of each one's containers. ARM tells them; no key is needed."""
-    return {
-        account["name"]: [c["name"] for c in arm.list(f"{account['id']}/blobServices/default/containers")]
-        for account in accounts
-    }
