@@ -70,7 +70,7 @@ def test_a_command_is_one_that_a_person_can_run_here(page: str, line: str) -> No
         r"sudo --preserve-env=HOME,PATH \./run tests (\$\{\{ matrix\.stage \}\}|\$\(name\))",
         r"uv run --locked python -m scripts\.preview \S.* --summary \S+",
         r"pulumi up --stack \S.* --policy-pack policies --yes --skip-preview --non-interactive",
-        r"pulumi preview --stack \S.* --refresh --expect-no-changes --diff --non-interactive",
+        r"(uv run --locked )?fab cluster\.drift --stack \S.*",
         r"fab validate --stack \S.* --json > validate\.json",
         r"(pip install uv && )?uv sync --locked",
         r'export (ARM_\w+=("\$\w+"|true) ?)+',
