@@ -11,7 +11,7 @@ from sandbox.gateway.authorizer import make_app, respond
 from sandbox.gateway.decision import Allow, Answer, Request, decide
 from sandbox.gateway.endpoints import Facts
 from sandbox.identity.tokens import Identity, Tokens
-from tests.unit.sandbox.small_cloud import ACCOUNT, IDENTITY, NET, SmallCloud, small_cloud
+from tests.doors.sandbox.small_cloud import ACCOUNT, IDENTITY, NET, SmallCloud, small_cloud
 
 NOW = 1_800_000_000.0
 HOST, PRIVATE, PUBLIC = "lake01.blob.core.windows.net", "10.0.3.4", "203.0.113.10"

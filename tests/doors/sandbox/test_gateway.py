@@ -18,7 +18,7 @@ from sandbox.gateway.nginx import render
 from sandbox.gateway.tls import ensure_server_certificate
 from sandbox.identity.tokens import Tokens
 from sandbox.layout import Layout
-from tests.unit.sandbox.small_cloud import small_cloud
+from tests.doors.sandbox.small_cloud import small_cloud
 
 
 @pytest.fixture

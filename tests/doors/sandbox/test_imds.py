@@ -9,7 +9,7 @@ from aiohttp.test_utils import TestClient, TestServer
 
 from sandbox.identity.imds import make_app
 from sandbox.identity.tokens import Claims, Tokens
-from tests.unit.sandbox.small_cloud import IDENTITY, SmallCloud, small_cloud
+from tests.doors.sandbox.small_cloud import IDENTITY, SmallCloud, small_cloud
 
 NOW = 1_800_000_000.0
 GPU, INGEST = "10.0.1.4", "10.0.2.4"

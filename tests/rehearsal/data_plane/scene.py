@@ -16,7 +16,7 @@ from typing import Any
 from sandbox.gateway import Gateway, wanted_addresses
 from sandbox.identity.tokens import Tokens
 from sandbox.layout import Layout
-from tests.unit.sandbox.small_cloud import ACCOUNT, CONTRIBUTOR, CONTRIBUTOR_DATA, NET, small_cloud
+from tests.doors.sandbox.small_cloud import ACCOUNT, CONTRIBUTOR, CONTRIBUTOR_DATA, NET, small_cloud
 
 NODES = {"gpu0": "10.0.1.4", "ingest0": "10.0.2.4"}
 TRAIN, INGEST = "cccccccc-0000-0000-0000-000000000001", "cccccccc-0000-0000-0000-000000000002"

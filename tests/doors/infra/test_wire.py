@@ -1,6 +1,6 @@
 """What each environment sends, resource by resource, in the wire's own names: a change here is a change in Azure.
 
-After a change on purpose: FEEDLINE_WRITE_WIRE=1 ./run tests engine -k wire, and read the difference before committing.
+After a change on purpose: FEEDLINE_WRITE_WIRE=1 ./run tests doors -k wire, and read the difference before committing.
 """
 
 import json
@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from scripts.places import CHECKOUT
-from tests.engine.infra.conftest import Declare
+from tests.doors.infra.conftest import Declare
 
 pytestmark = pytest.mark.timeout(120)
 FOLDER = CHECKOUT / "tests" / "fixtures" / "wire"

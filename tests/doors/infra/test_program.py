@@ -6,7 +6,7 @@ import pytest
 
 from feedline.contract import Contract
 from feedline.errors import SettingsError
-from tests.engine.infra.conftest import Declare
+from tests.doors.infra.conftest import Declare
 
 pytestmark = pytest.mark.timeout(120)
 

@@ -2,7 +2,7 @@
 
 from sandbox.gateway.dns import names, render
 from sandbox.gateway.endpoints import wanted_addresses
-from tests.unit.sandbox.small_cloud import ACCOUNT, NET, machine, small_cloud
+from tests.doors.sandbox.small_cloud import ACCOUNT, NET, machine, small_cloud
 
 BLOB, PRIVATE = "lake01.blob.core.windows.net", "lake01.privatelink.blob.core.windows.net"
 ZONE = f"{NET}/privateDnsZones/privatelink.blob.core.windows.net"
